@@ -1,0 +1,1 @@
+"""rainbow-agent: describes a cluster to the daemon, bids on offers, runs what it wins, reports back."""

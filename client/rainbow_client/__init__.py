@@ -1,0 +1,1 @@
+"""The SDK and the `rainbow` command. Imports only the protocol."""

@@ -1,0 +1,67 @@
+"""Frames to messages and back. A frame that cannot be taken is a `ProtocolError`, never anything else."""
+
+from typing import Any, Generic, TypeVar, cast
+
+import orjson
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from rainbow_protocol import limits
+from rainbow_protocol.errors import ErrorCode, ProtocolError
+from rainbow_protocol.messages.agent import FromAgent, ToAgent
+from rainbow_protocol.messages.client import FromClient, ToClient
+
+M = TypeVar("M")
+
+
+class Decoder(Generic[M]):
+    """Reads the messages of one endpoint in one direction."""
+
+    def __init__(self, union: Any) -> None:
+        self._adapter: TypeAdapter[M] = TypeAdapter(union)
+
+    def decode(self, frame: str | bytes) -> M:
+        if isinstance(frame, bytes):
+            raise ProtocolError(ErrorCode.MALFORMED, "binary frames are not part of rainbow.v1")
+        if len(frame) > limits.FRAME_BYTES_MAX:
+            raise ProtocolError(ErrorCode.TOO_LARGE, f"a frame may have {limits.FRAME_BYTES_MAX} bytes")
+        try:
+            document = orjson.loads(frame)
+        except orjson.JSONDecodeError as cause:
+            raise ProtocolError(ErrorCode.MALFORMED, f"not JSON: {cause.msg} at character {cause.pos}") from None
+        if not isinstance(document, dict) or not isinstance(document.get("type"), str):
+            raise ProtocolError(ErrorCode.MALFORMED, "a message is a JSON object with a string field 'type'")
+        try:
+            return self._adapter.validate_python(document)
+        except ValidationError as cause:
+            raise _explain(cause, document) from None
+
+
+def encode(message: BaseModel) -> bytes:
+    return orjson.dumps(message.model_dump())
+
+
+def describe(cause: ValidationError, skip: int = 0) -> str:
+    """The first mistakes of a validation in words: `items.3.shape.tasks: Input should be …`."""
+    mistakes = []
+    for mistake in cause.errors(include_url=False, include_context=False, include_input=False)[:3]:
+        where = ".".join(str(step) for step in mistake["loc"][skip:])
+        words = mistake["msg"].removeprefix("Value error, ")
+        mistakes.append(f"{where}: {words}" if where else words)
+    more = cause.error_count() - len(mistakes)
+    return "; ".join(mistakes) + (f"; and {more} more" if more > 0 else "")
+
+
+def _explain(cause: ValidationError, document: dict[str, Any]) -> ProtocolError:
+    ref = document.get("id")
+    ref = ref if type(ref) is int and 0 <= ref <= limits.REQUEST_ID_MAX else None
+    kind = str(document["type"])[:64]
+    if any(mistake["type"] == "union_tag_invalid" for mistake in cause.errors(include_url=False)[:1]):
+        return ProtocolError(ErrorCode.UNKNOWN_TYPE, f"unknown message type {kind!r}", ref)
+    return ProtocolError(ErrorCode.INVALID, f"{kind}: {describe(cause, skip=1)}", ref)
+
+
+# The names say who speaks: `from_agent` is read by the daemon, `to_agent` by the agent.
+from_agent = cast("Decoder[FromAgent]", Decoder(FromAgent))
+to_agent = cast("Decoder[ToAgent]", Decoder(ToAgent))
+from_client = cast("Decoder[FromClient]", Decoder(FromClient))
+to_client = cast("Decoder[ToClient]", Decoder(ToClient))

@@ -1,0 +1,63 @@
+"""Every bound of the protocol, in one place.
+
+Both ends check them: the sender so that it fails early with good words, the
+receiver because it trusts nobody. Units are the last word of each name.
+"""
+
+# Frames and batches
+FRAME_BYTES_MAX = 4 * 1024 * 1024
+BATCH_ITEMS_MAX = 1_000
+
+# Sessions
+SEND_QUEUE_FRAMES_MAX = 4_096  # a peer that reads slower than this is cut off
+INBOX_COMMANDS_MAX = 8_192  # beyond this, sockets are not read: TCP pushes back
+HELLO_TIMEOUT_S = 10.0
+PING_INTERVAL_S = 20.0
+PING_TIMEOUT_S = 20.0
+TOKENS_MAX = 256
+WATCHES_PER_SESSION_MAX = 10_000
+REQUESTS_IN_FLIGHT_MAX = 1_024  # of one client session
+
+# Names
+NAME_CHARS_MAX = 63
+NAME_PATTERN = r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"  # clusters: a DNS label
+JOB_ID_CHARS = 12
+KEY_CHARS_MAX = 128
+TOKEN_CHARS_MAX = 256
+REQUEST_ID_MAX = 2**53 - 1  # exact in every JSON reader
+
+# Jobs
+JOB_NAME_CHARS_MAX = 128
+COMMAND_WORDS_MAX = 4_096
+COMMAND_CHARS_MAX = 128 * 1024  # all words together
+ENV_VARIABLES_MAX = 1_024
+ENV_CHARS_MAX = 256 * 1024  # names and values together
+CWD_CHARS_MAX = 4_096
+CLUSTERS_WANTED_MAX = 256
+TIME_LIMIT_S_MAX = 366 * 24 * 3600
+NODES_MAX = 1_000_000
+TASKS_MAX = 10_000_000
+CORES_PER_TASK_MAX = 100_000
+GPUS_PER_TASK_MAX = 10_000
+
+# Clusters
+CORES_PER_NODE_MAX = 100_000
+GPUS_PER_NODE_MAX = 10_000
+STATE_KEYS_MAX = 64
+
+# Words for people
+REASON_CHARS_MAX = 500
+CURRENCY_CHARS_MAX = 8
+
+# Bids
+ETA_S_MAX = 10 * 366 * 24 * 3600.0
+COST_MAX = 1e15
+
+# Output and events
+OUTPUT_CHUNK_BYTES_MAX = 256 * 1024
+OUTPUT_WAIT_S_MAX = 30.0
+EVENTS_PAGE_MAX = 1_000
+JOBS_PAGE_MAX = 1_000
+
+# History: past this a job's repeated auctions are no longer written down one by one
+HISTORY_EVENTS_MAX = 400

@@ -1,0 +1,204 @@
+"""Endpoint /v1/agent: what a cluster's agent and the daemon say to each other.
+
+Everything about a job carries (job, attempt). A message about an attempt that
+is not the current one changes nothing; the daemon answers it with `releases`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from rainbow_protocol import limits
+from rainbow_protocol.job import Free, JobRequest, Reason, Shape, Totals, WireModel
+from rainbow_protocol.messages.common import Attempt, Error, Goodbye, JobId, RequestId
+
+_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX)
+
+
+class AttemptRef(WireModel):
+    job: JobId
+    attempt: Attempt
+
+
+# --- agent → daemon -------------------------------------------------------
+
+
+class AgentHello(WireModel):
+    """The first message of an agent. `agent_id` tells a reconnect from a second agent of the same cluster."""
+
+    type: Literal["hello"] = "hello"
+    agent_id: Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
+    version: Annotated[str, StringConstraints(max_length=64)]
+    backend: Annotated[str, StringConstraints(max_length=32)]
+    resources: Totals
+    free: Free | None = None
+
+
+class InventoryItem(AttemptRef):
+    """An attempt in the agent's journal: accepted (no start seen), started (start seen), or finished."""
+
+    phase: Literal["accepted", "started", "finished"]
+
+
+class Inventory(WireModel):
+    """Everything in the agent's journal, after `hello`, in as many frames as it takes; the last says so."""
+
+    type: Literal["inventory"] = "inventory"
+    items: list[InventoryItem] = Field(max_length=limits.BATCH_ITEMS_MAX)
+    last: bool
+
+
+class Bid(AttemptRef):
+    """Yes with when and how much, or No with a reason."""
+
+    answer: Literal["yes", "no"]
+    eta_s: float | None = Field(default=None, ge=0, le=limits.ETA_S_MAX)
+    cost: float | None = Field(default=None, ge=0, le=limits.COST_MAX)
+    reason: Reason = ""
+
+
+class Bids(WireModel):
+    type: Literal["bids"] = "bids"
+    items: list[Bid] = _BATCH
+
+
+class AwardAnswer(AttemptRef):
+    """`accept` means: it is in the journal, and runs when `start` comes. `refuse` means: it is not."""
+
+    answer: Literal["accept", "refuse"]
+    reason: Reason = ""
+
+
+class AwardAnswers(WireModel):
+    type: Literal["award_answers"] = "award_answers"
+    items: list[AwardAnswer] = _BATCH
+
+
+class Report(AttemptRef):
+    """What happened to a started attempt. Sent again until acknowledged; `seq` grows by one per attempt.
+
+    `returned` hands the job back: it was never run and never will be under this attempt.
+    """
+
+    seq: int = Field(ge=1, le=2**31)
+    event: Literal["queued", "running", "completed", "failed", "cancelled", "lost", "returned"]
+    at: float = Field(ge=0, le=1e11, description="seconds since 1970, by the agent's clock")
+    exit_code: int | None = Field(default=None, ge=-255, le=2**31)
+    reason: Reason = ""
+    native_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+
+
+class Reports(WireModel):
+    type: Literal["reports"] = "reports"
+    items: list[Report] = _BATCH
+
+
+class ClusterState(WireModel):
+    """Pushed when what is free changes; throttled by the agent."""
+
+    type: Literal["state"] = "state"
+    free: Free
+
+
+class OutputChunk(WireModel):
+    stream: Literal["stdout", "stderr"]
+    offset: int = Field(ge=0)
+    data: str = Field(max_length=limits.OUTPUT_CHUNK_BYTES_MAX * 2, description="base64")
+
+
+class Output(WireModel):
+    """Answers one `read_output`. `done` means: the job has ended and this reaches the end of both streams."""
+
+    type: Literal["output"] = "output"
+    request: RequestId
+    chunks: list[OutputChunk] = Field(max_length=2)
+    done: bool
+    truncated: bool = False
+    error: Reason | None = None
+
+
+# --- daemon → agent -------------------------------------------------------
+
+
+class AgentWelcome(WireModel):
+    """Answers the last `inventory`: the session may bid from here on."""
+
+    type: Literal["welcome"] = "welcome"
+    cluster: str
+    version: str
+
+
+class Offer(AttemptRef):
+    """What is needed to bid, and no more: not the command, not the environment."""
+
+    shape: Shape
+    deadline_ms: int = Field(ge=0, description="answer within so many milliseconds")
+    hold_s: float = Field(ge=0, description="a Yes holds its place this long, if nothing else comes")
+
+
+class Offers(WireModel):
+    type: Literal["offers"] = "offers"
+    items: list[Offer] = _BATCH
+
+
+class Award(AttemptRef):
+    request: JobRequest
+
+
+class Awards(WireModel):
+    type: Literal["awards"] = "awards"
+    items: list[Award] = _BATCH
+
+
+class Starts(WireModel):
+    """The acceptance is on the daemon's disk: run it. May come again; the agent's journal makes that harmless."""
+
+    type: Literal["starts"] = "starts"
+    items: list[AttemptRef] = _BATCH
+
+
+class Releases(WireModel):
+    """This attempt is not yours, or not any more, and was never started: drop the hold or the acceptance."""
+
+    type: Literal["releases"] = "releases"
+    items: list[AttemptRef] = _BATCH
+
+
+class Cancels(WireModel):
+    """End this started attempt. Its outcome comes as a report."""
+
+    type: Literal["cancels"] = "cancels"
+    items: list[AttemptRef] = _BATCH
+
+
+class Ack(AttemptRef):
+    """The report with this `seq` is on the daemon's disk; so are those before it."""
+
+    seq: int = Field(ge=1)
+
+
+class Acks(WireModel):
+    type: Literal["acks"] = "acks"
+    items: list[Ack] = _BATCH
+
+
+class ReadOutput(WireModel):
+    """Asks for output from these offsets; with `wait_s`, for at most so long, until there is some."""
+
+    type: Literal["read_output"] = "read_output"
+    request: RequestId
+    job: JobId
+    attempt: Attempt
+    stdout_offset: int = Field(default=0, ge=0)
+    stderr_offset: int = Field(default=0, ge=0)
+    wait_s: float = Field(default=0, ge=0, le=limits.OUTPUT_WAIT_S_MAX)
+
+
+FromAgent = Annotated[
+    AgentHello | Inventory | Bids | AwardAnswers | Reports | ClusterState | Output | Goodbye | Error,
+    Field(discriminator="type"),
+]
+ToAgent = Annotated[
+    AgentWelcome | Offers | Awards | Starts | Releases | Cancels | Acks | ReadOutput | Goodbye | Error,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,283 @@
+"""Endpoint /v1/client: what a user's program and the daemon say to each other.
+
+Each request carries an `id` chosen by the client; what answers it carries the
+same number in `ref`. Requests may overlap; answers come in any order.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from rainbow_protocol import limits
+from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, Totals, WireModel
+from rainbow_protocol.messages.agent import OutputChunk
+from rainbow_protocol.messages.common import Error, Goodbye, JobId, RequestId
+
+_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX)
+Token = Annotated[str, StringConstraints(min_length=1, max_length=limits.TOKEN_CHARS_MAX)]
+
+
+class Request(WireModel):
+    id: RequestId
+
+
+class Answer(WireModel):
+    ref: RequestId
+
+
+# --- client → daemon ------------------------------------------------------
+
+
+class ClientHello(Request):
+    """First message: the further tokens of this session, beside the one of the handshake."""
+
+    type: Literal["hello"] = "hello"
+    tokens: list[Token] = Field(default_factory=list, max_length=limits.TOKENS_MAX)
+
+
+class Submission(WireModel):
+    key: Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY_CHARS_MAX)] | None = None
+    request: JobRequest
+
+
+class Submit(Request):
+    type: Literal["submit"] = "submit"
+    items: list[Submission] = _BATCH
+
+
+class Status(Request):
+    type: Literal["status"] = "status"
+    jobs: list[JobId] = _BATCH
+
+
+class ListJobs(Request):
+    """Newest first; `before` pages on."""
+
+    type: Literal["list"] = "list"
+    states: list[JobState] | None = None
+    cluster: ClusterName | None = None
+    before: JobId | None = None
+    limit: int = Field(default=100, ge=1, le=limits.JOBS_PAGE_MAX)
+
+
+class Cancel(Request):
+    type: Literal["cancel"] = "cancel"
+    jobs: list[JobId] = _BATCH
+
+
+class Explain(Request):
+    type: Literal["explain"] = "explain"
+    job: JobId
+
+
+class ListClusters(Request):
+    type: Literal["clusters"] = "clusters"
+
+
+class Watch(Request):
+    """From now on send `events` of these jobs, first those that already happened (after `since`, by seq)."""
+
+    type: Literal["watch"] = "watch"
+    jobs: list[JobId] = _BATCH
+    since: int = Field(default=0, ge=0)
+
+
+class Unwatch(Request):
+    type: Literal["unwatch"] = "unwatch"
+    jobs: list[JobId] = _BATCH
+
+
+class Logs(Request):
+    """One piece of output from these offsets; with `wait_s` the answer waits until there is some."""
+
+    type: Literal["logs"] = "logs"
+    job: JobId
+    stdout_offset: int = Field(default=0, ge=0)
+    stderr_offset: int = Field(default=0, ge=0)
+    wait_s: float = Field(default=0, ge=0, le=limits.OUTPUT_WAIT_S_MAX)
+
+
+class RegisterCluster(Request):
+    """Needs the registration secret as the handshake's credential."""
+
+    type: Literal["register_cluster"] = "register_cluster"
+    name: ClusterName
+    resources: Totals | None = None
+
+
+# --- daemon → client ------------------------------------------------------
+
+
+class ClientWelcome(Answer):
+    """`clusters` are those the session may use; `unknown_tokens` the positions of tokens that open nothing."""
+
+    type: Literal["welcome"] = "welcome"
+    version: str
+    clusters: list[str]
+    unknown_tokens: list[int] = Field(default_factory=list)
+
+
+class SubmitResult(WireModel):
+    """A job with its state, or an error; `duplicate` when the key had been used for the same job before."""
+
+    job: str | None = None
+    state: JobState | None = None
+    duplicate: bool = False
+    error: Error | None = None
+
+
+class Submitted(Answer):
+    type: Literal["submitted"] = "submitted"
+    items: list[SubmitResult]
+
+
+class JobStatus(WireModel):
+    job: str
+    name: str
+    state: JobState
+    cluster: str | None
+    attempt: int
+    exit_code: int | None
+    reason: str
+    cancel_requested: bool = False
+    native_id: str | None = None
+    submitted_at: float
+    assigned_at: float | None
+    started_at: float | None
+    finished_at: float | None
+
+
+class Jobs(Answer):
+    """Answers `status` (in the order asked) and `list`. `unknown` are ids that do not exist for this session."""
+
+    type: Literal["jobs"] = "jobs"
+    items: list[JobStatus]
+    unknown: list[str] = Field(default_factory=list)
+
+
+class CancelResult(WireModel):
+    job: str
+    state: JobState
+    outcome: Literal["cancelled", "cancelling", "already_over"]
+
+
+class CancelAnswer(Answer):
+    type: Literal["cancel_answer"] = "cancel_answer"
+    items: list[CancelResult]
+    unknown: list[str] = Field(default_factory=list)
+
+
+class ClusterVerdict(WireModel):
+    cluster: str
+    verdict: Literal["asked", "filtered"]
+    reason: str
+
+
+class BidRecord(WireModel):
+    cluster: str
+    attempt: int
+    round: int
+    answer: Literal["yes", "no"]
+    eta_s: float | None
+    cost: float | None
+    reason: str
+    score: list[float | str] | None
+
+
+class Event(WireModel):
+    """One line of a job's history. `data` depends on `event`; docs/protocol.md lists them."""
+
+    job: str
+    seq: int
+    at: float
+    event: str
+    state: JobState
+    data: dict[str, Any] = Field(default_factory=dict)
+
+
+class Explanation(Answer):
+    type: Literal["explanation"] = "explanation"
+    job: str
+    state: JobState
+    reason: str
+    policy: str
+    clusters: list[ClusterVerdict]
+    bids: list[BidRecord]
+    winner: str | None
+    history: list[Event]
+
+
+class ClusterInfo(WireModel):
+    name: str
+    state: Literal["online", "offline"]
+    resources: Totals | None
+    free: Free | None
+
+
+class Clusters(Answer):
+    type: Literal["cluster_list"] = "cluster_list"
+    items: list[ClusterInfo]
+
+
+class Events(Answer):
+    """`ref` is the `watch` that asked. `live` is set on the frame that ends the replay of the past."""
+
+    type: Literal["events"] = "events"
+    items: list[Event] = Field(max_length=limits.EVENTS_PAGE_MAX)
+    live: bool = False
+    unknown: list[str] = Field(default_factory=list)
+
+
+class Done(Answer):
+    type: Literal["done"] = "done"
+
+
+class LogsAnswer(Answer):
+    """`done`: the job has ended and these chunks reach the end of its output."""
+
+    type: Literal["logs_answer"] = "logs_answer"
+    chunks: list[OutputChunk]
+    done: bool
+    truncated: bool = False
+
+
+class Registered(Answer):
+    """The only time that secret and token are shown."""
+
+    type: Literal["registered"] = "registered"
+    cluster: str
+    secret: str
+    token: str
+
+
+FromClient = Annotated[
+    ClientHello
+    | Submit
+    | Status
+    | ListJobs
+    | Cancel
+    | Explain
+    | ListClusters
+    | Watch
+    | Unwatch
+    | Logs
+    | RegisterCluster
+    | Goodbye
+    | Error,
+    Field(discriminator="type"),
+]
+ToClient = Annotated[
+    ClientWelcome
+    | Submitted
+    | Jobs
+    | CancelAnswer
+    | Explanation
+    | Clusters
+    | Events
+    | Done
+    | LogsAnswer
+    | Registered
+    | Goodbye
+    | Error,
+    Field(discriminator="type"),
+]
