@@ -7,6 +7,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
+from rainbow_protocol.job import one_line
 from rainbow_protocol.messages.agent import FromAgent, ToAgent
 from rainbow_protocol.messages.client import FromClient, ToClient
 
@@ -22,7 +23,9 @@ class Decoder(Generic[M]):
     def decode(self, frame: str | bytes) -> M:
         if isinstance(frame, bytes):
             raise ProtocolError(ErrorCode.MALFORMED, "binary frames are not part of rainbow.v1")
-        if len(frame) > limits.FRAME_BYTES_MAX:
+        # `isascii` is a look at a flag: only text with other characters is encoded to be measured.
+        size = len(frame) if frame.isascii() else len(frame.encode(errors="surrogatepass"))
+        if size > limits.FRAME_BYTES_MAX:
             raise ProtocolError(ErrorCode.TOO_LARGE, f"a frame may have {limits.FRAME_BYTES_MAX} bytes")
         try:
             document = orjson.loads(frame)
@@ -44,7 +47,7 @@ def describe(cause: ValidationError, skip: int = 0) -> str:
     """The first mistakes of a validation in words: `items.3.shape.tasks: Input should be …`."""
     mistakes = []
     for mistake in cause.errors(include_url=False, include_context=False, include_input=False)[:3]:
-        where = ".".join(str(step) for step in mistake["loc"][skip:])
+        where = one_line(".".join(str(step) for step in mistake["loc"][skip:])[: limits.MISTAKE_PATH_CHARS_MAX])
         words = mistake["msg"].removeprefix("Value error, ")
         mistakes.append(f"{where}: {words}" if where else words)
     more = cause.error_count() - len(mistakes)
@@ -55,9 +58,12 @@ def _explain(cause: ValidationError, document: dict[str, Any]) -> ProtocolError:
     ref = document.get("id")
     ref = ref if type(ref) is int and 0 <= ref <= limits.REQUEST_ID_MAX else None
     kind = str(document["type"])[:64]
-    if any(mistake["type"] == "union_tag_invalid" for mistake in cause.errors(include_url=False)[:1]):
+    first = cause.errors(include_url=False, include_context=False, include_input=False)[0]
+    if first["type"] == "union_tag_invalid":
         return ProtocolError(ErrorCode.UNKNOWN_TYPE, f"unknown message type {kind!r}", ref)
-    return ProtocolError(ErrorCode.INVALID, f"{kind}: {describe(cause, skip=1)}", ref)
+    # A list directly in the message is a batch, and a batch can be split.
+    code = ErrorCode.TOO_LARGE if first["type"] == "too_long" and len(first["loc"]) == 2 else ErrorCode.INVALID
+    return ProtocolError(code, f"{kind}: {describe(cause, skip=1)}", ref)
 
 
 # The names say who speaks: `from_agent` is read by the daemon, `to_agent` by the agent.

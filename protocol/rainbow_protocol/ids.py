@@ -36,7 +36,7 @@ class JobIds:
 
 
 def is_job_id(text: str) -> bool:
-    return _JOB_ID.match(text) is not None
+    return _JOB_ID.fullmatch(text) is not None
 
 
 def new_secret(prefix: str) -> str:

@@ -1,8 +1,9 @@
 """What a user asks for, and the states a job goes through, as everybody spells them."""
 
-from typing import Annotated, Literal, Self, get_args
+import re
+from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from rainbow_protocol import limits
 
@@ -25,9 +26,23 @@ TERMINAL_STATES: frozenset[JobState] = frozenset({"completed", "failed", "cancel
 ClusterName = Annotated[
     str, StringConstraints(pattern=limits.NAME_PATTERN, max_length=limits.NAME_CHARS_MAX, min_length=1)
 ]
-# Names, reasons and paths are one line of text: a control character in them could forge a log line.
-Line = StringConstraints(pattern=r"^[^\x00-\x1f\x7f]*$")
-Reason = Annotated[str, StringConstraints(max_length=limits.REASON_CHARS_MAX)]
+# Control characters (C1 too) and the Unicode line ends: in a name or a reason they could forge a line of a log,
+# or speak to a terminal.
+_NOT_OF_A_LINE = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
+_CONTROLS = re.compile(f"[{_NOT_OF_A_LINE}]")
+Line = StringConstraints(pattern=f"^[^{_NOT_OF_A_LINE}]*$")
+
+
+def one_line(text: str) -> str:
+    return text if text.isprintable() else _CONTROLS.sub(" ", text)
+
+
+# A reason often quotes somebody else's words, so it is cleaned, not refused: one odd byte in an error text must not
+# make an agent's whole batch of reports undeliverable.
+Reason = Annotated[str, StringConstraints(max_length=limits.REASON_CHARS_MAX), AfterValidator(one_line)]
+# The bound also makes pydantic refuse text that UTF-8 cannot hold, which could not be sent.
+_CommandWord = Annotated[str, StringConstraints(max_length=limits.COMMAND_CHARS_MAX)]
+_EnvText = Annotated[str, StringConstraints(max_length=limits.ENV_CHARS_MAX)]
 
 
 class WireModel(BaseModel):
@@ -59,11 +74,11 @@ class Shape(WireModel):
 class JobRequest(WireModel):
     """A job as the user describes it."""
 
-    command: list[str] = Field(min_length=1, max_length=limits.COMMAND_WORDS_MAX)
+    command: list[_CommandWord] = Field(min_length=1, max_length=limits.COMMAND_WORDS_MAX, fail_fast=True)
     shape: Shape = Shape()
     name: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.JOB_NAME_CHARS_MAX)
     cwd: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.CWD_CHARS_MAX)
-    env: dict[str, str] = Field(default_factory=dict, max_length=limits.ENV_VARIABLES_MAX)
+    env: dict[_EnvText, _EnvText] = Field(default_factory=dict, max_length=limits.ENV_VARIABLES_MAX)
     clusters: list[ClusterName] | None = Field(
         default=None,
         min_length=1,
@@ -82,12 +97,20 @@ class JobRequest(WireModel):
             raise ValueError(f"the command is longer than {limits.COMMAND_CHARS_MAX} characters")
         return command
 
+    @field_validator("env", mode="before")
+    @classmethod
+    def _env_is_not_huge(cls, env: Any) -> Any:
+        # Before the items are looked at: a frame full of bad ones would otherwise be explained one by one.
+        if isinstance(env, dict) and len(env) > limits.ENV_VARIABLES_MAX:
+            raise ValueError(f"the environment has more than {limits.ENV_VARIABLES_MAX} variables")
+        return env
+
     @field_validator("env")
     @classmethod
     def _env_fits(cls, env: dict[str, str]) -> dict[str, str]:
         for name, value in env.items():
             if not name or "=" in name or "\0" in name or "\0" in value:
-                raise ValueError(f"{name!r} is not a variable that a process can have")
+                raise ValueError(f"{name[:64]!r} is not a variable that a process can have")
         if sum(len(name) + len(value) for name, value in env.items()) > limits.ENV_CHARS_MAX:
             raise ValueError(f"the environment is longer than {limits.ENV_CHARS_MAX} characters")
         return env
@@ -109,7 +132,7 @@ class Free(WireModel):
     """What a cluster has free right now, and how much waits there."""
 
     nodes: int = Field(ge=0, le=limits.NODES_MAX)
-    cores: int = Field(ge=0)
-    gpus: int = Field(default=0, ge=0)
-    queued: int = Field(default=0, ge=0)
-    running: int = Field(default=0, ge=0)
+    cores: int = Field(ge=0, le=limits.CORES_MAX)
+    gpus: int = Field(default=0, ge=0, le=limits.GPUS_MAX)
+    queued: int = Field(default=0, ge=0, le=limits.JOBS_COUNTED_MAX)
+    running: int = Field(default=0, ge=0, le=limits.JOBS_COUNTED_MAX)

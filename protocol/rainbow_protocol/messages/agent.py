@@ -9,10 +9,11 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from rainbow_protocol import limits
-from rainbow_protocol.job import Free, JobRequest, Reason, Shape, Totals, WireModel
-from rainbow_protocol.messages.common import Attempt, Error, Goodbye, JobId, RequestId
+from rainbow_protocol.job import Free, JobRequest, Line, Reason, Shape, Totals, WireModel
+from rainbow_protocol.messages.common import Attempt, Error, Goodbye, JobId, Offset, RequestId
 
-_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX)
+# The first bad item is enough: explaining each of a thousand would hold up everybody else.
+_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
 
 
 class AttemptRef(WireModel):
@@ -27,9 +28,14 @@ class AgentHello(WireModel):
     """The first message of an agent. `agent_id` tells a reconnect from a second agent of the same cluster."""
 
     type: Literal["hello"] = "hello"
-    agent_id: Annotated[str, StringConstraints(min_length=8, max_length=64, pattern=r"^[A-Za-z0-9_-]+$")]
-    version: Annotated[str, StringConstraints(max_length=64)]
-    backend: Annotated[str, StringConstraints(max_length=32)]
+    agent_id: Annotated[
+        str,
+        StringConstraints(
+            min_length=limits.AGENT_ID_CHARS_MIN, max_length=limits.AGENT_ID_CHARS_MAX, pattern=r"^[A-Za-z0-9_-]+$"
+        ),
+    ]
+    version: Annotated[str, Line] = Field(max_length=limits.VERSION_CHARS_MAX)
+    backend: Annotated[str, Line] = Field(max_length=limits.BACKEND_CHARS_MAX)
     resources: Totals
     free: Free | None = None
 
@@ -44,7 +50,7 @@ class Inventory(WireModel):
     """Everything in the agent's journal, after `hello`, in as many frames as it takes; the last says so."""
 
     type: Literal["inventory"] = "inventory"
-    items: list[InventoryItem] = Field(max_length=limits.BATCH_ITEMS_MAX)
+    items: list[InventoryItem] = Field(max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
     last: bool
 
 
@@ -80,12 +86,12 @@ class Report(AttemptRef):
     `returned` hands the job back: it was never run and never will be under this attempt.
     """
 
-    seq: int = Field(ge=1, le=2**31)
+    seq: int = Field(ge=1, le=limits.REPORT_SEQ_MAX)
     event: Literal["queued", "running", "completed", "failed", "cancelled", "lost", "returned"]
-    at: float = Field(ge=0, le=1e11, description="seconds since 1970, by the agent's clock")
-    exit_code: int | None = Field(default=None, ge=-255, le=2**31)
+    at: float = Field(ge=0, le=limits.TIMESTAMP_S_MAX, description="seconds since 1970, by the agent's clock")
+    exit_code: int | None = Field(default=None, ge=limits.EXIT_CODE_MIN, le=limits.EXIT_CODE_MAX)
     reason: Reason = ""
-    native_id: Annotated[str, StringConstraints(max_length=64)] | None = None
+    native_id: Annotated[str, Line] | None = Field(default=None, max_length=limits.NATIVE_ID_CHARS_MAX)
 
 
 class Reports(WireModel):
@@ -102,8 +108,8 @@ class ClusterState(WireModel):
 
 class OutputChunk(WireModel):
     stream: Literal["stdout", "stderr"]
-    offset: int = Field(ge=0)
-    data: str = Field(max_length=limits.OUTPUT_CHUNK_BYTES_MAX * 2, description="base64")
+    offset: Offset
+    data: str = Field(max_length=limits.OUTPUT_CHUNK_CHARS_MAX, description="base64")
 
 
 class Output(WireModel):
@@ -174,7 +180,7 @@ class Cancels(WireModel):
 class Ack(AttemptRef):
     """The report with this `seq` is on the daemon's disk; so are those before it."""
 
-    seq: int = Field(ge=1)
+    seq: int = Field(ge=1, le=limits.REPORT_SEQ_MAX)
 
 
 class Acks(WireModel):
@@ -189,8 +195,8 @@ class ReadOutput(WireModel):
     request: RequestId
     job: JobId
     attempt: Attempt
-    stdout_offset: int = Field(default=0, ge=0)
-    stderr_offset: int = Field(default=0, ge=0)
+    stdout_offset: Offset = 0
+    stderr_offset: Offset = 0
     wait_s: float = Field(default=0, ge=0, le=limits.OUTPUT_WAIT_S_MAX)
 
 

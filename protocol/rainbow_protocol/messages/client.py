@@ -11,9 +11,10 @@ from pydantic import Field, StringConstraints
 from rainbow_protocol import limits
 from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, Totals, WireModel
 from rainbow_protocol.messages.agent import OutputChunk
-from rainbow_protocol.messages.common import Error, Goodbye, JobId, RequestId
+from rainbow_protocol.messages.common import Error, Goodbye, JobId, Offset, RequestId
 
-_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX)
+# The first bad item is enough: explaining each of a thousand would hold up everybody else.
+_BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
 Token = Annotated[str, StringConstraints(min_length=1, max_length=limits.TOKEN_CHARS_MAX)]
 
 
@@ -54,7 +55,7 @@ class ListJobs(Request):
     """Newest first; `before` pages on."""
 
     type: Literal["list"] = "list"
-    states: list[JobState] | None = None
+    states: list[JobState] | None = Field(default=None, max_length=limits.STATES_WANTED_MAX)
     cluster: ClusterName | None = None
     before: JobId | None = None
     limit: int = Field(default=100, ge=1, le=limits.JOBS_PAGE_MAX)
@@ -79,7 +80,7 @@ class Watch(Request):
 
     type: Literal["watch"] = "watch"
     jobs: list[JobId] = _BATCH
-    since: int = Field(default=0, ge=0)
+    since: int = Field(default=0, ge=0, le=limits.EVENT_SEQ_MAX)
 
 
 class Unwatch(Request):
@@ -92,8 +93,8 @@ class Logs(Request):
 
     type: Literal["logs"] = "logs"
     job: JobId
-    stdout_offset: int = Field(default=0, ge=0)
-    stderr_offset: int = Field(default=0, ge=0)
+    stdout_offset: Offset = 0
+    stderr_offset: Offset = 0
     wait_s: float = Field(default=0, ge=0, le=limits.OUTPUT_WAIT_S_MAX)
 
 

@@ -10,8 +10,9 @@ from rainbow_protocol.ids import JOB_ID_PATTERN
 from rainbow_protocol.job import WireModel
 
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
-Attempt = Annotated[int, Field(ge=1, le=2**31)]
+Attempt = Annotated[int, Field(ge=1, le=limits.ATTEMPT_MAX)]
 RequestId = Annotated[int, Field(ge=0, le=limits.REQUEST_ID_MAX)]
+Offset = Annotated[int, Field(ge=0, le=limits.OFFSET_BYTES_MAX)]
 
 
 class Error(WireModel):

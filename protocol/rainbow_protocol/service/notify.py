@@ -4,6 +4,7 @@ Without systemd every call does nothing, so callers need not ask.
 """
 
 import asyncio
+import contextlib
 import os
 import socket
 
@@ -15,7 +16,11 @@ def notify(state: str) -> None:
         return
     if address.startswith("@"):  # an abstract socket
         address = "\0" + address[1:]
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+    # Telling systemd is a courtesy: a socket that is gone or full must neither stop nor hold up the work.
+    with (
+        contextlib.suppress(OSError),
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as sock,
+    ):
         sock.sendto(state.encode(), address)
 
 
@@ -23,7 +28,7 @@ def watchdog_interval_s() -> float | None:
     """How often systemd wants to hear from us: half of WatchdogSec, or None if it does not."""
     micros = os.environ.get("WATCHDOG_USEC", "")
     pid = os.environ.get("WATCHDOG_PID", "")
-    if not micros.isdigit() or (pid and pid != str(os.getpid())):
+    if not micros.isdecimal() or int(micros) == 0 or (pid and pid != str(os.getpid())):
         return None
     return int(micros) / 2_000_000
 
