@@ -1,0 +1,5 @@
+"""`python -m rainbowd`."""
+
+from rainbowd.cli import main
+
+main()

@@ -1,0 +1,137 @@
+"""Puts the daemon together, runs it until it is told to stop, and takes it apart in order."""
+
+import asyncio
+import os
+import signal
+import sqlite3
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+from websockets.asyncio.server import Server as WebSocketServer
+
+from rainbow_protocol import limits
+from rainbow_protocol.service.notify import keep_watchdog_fed, notify
+from rainbowd import __version__
+from rainbowd.config import DaemonSettings
+from rainbowd.core.machine import Core
+from rainbowd.core.selection.earliest import Earliest
+from rainbowd.core.state import Settings
+from rainbowd.engine import Engine, steady_clock
+from rainbowd.net.auth import Credentials
+from rainbowd.net.client_session import Services
+from rainbowd.net.pending import PendingAnswers
+from rainbowd.net.relay import OutputRelay
+from rainbowd.net.router import Router
+from rainbowd.net.server import Server
+from rainbowd.net.watchers import Watchers
+from rainbowd.resources.totals import TotalsMatcher
+from rainbowd.store.db import lock
+from rainbowd.store.repo import Repo
+
+_log = structlog.get_logger()
+
+
+class StartRefusedError(Exception):
+    """The daemon cannot start, for a reason that the person who starts it can mend."""
+
+
+def core_settings(settings: DaemonSettings) -> Settings:
+    return Settings(
+        bid_window_s=settings.bid_window_ms / 1000,
+        fanout=settings.fanout,
+        award_window_s=settings.award_window_s,
+        restart_grace_s=settings.restart_grace_s,
+        lost_after_s=settings.lost_after_s,
+        history_events_max=limits.HISTORY_EVENTS_MAX,
+        reason_chars_max=limits.REASON_CHARS_MAX,
+    )
+
+
+async def run(settings: DaemonSettings) -> None:
+    """Returns after a graceful stop. Raises when the daemon must not or cannot go on."""
+    secret = settings.read_registration_secret()
+    settings.database.parent.mkdir(parents=True, exist_ok=True)
+    with lock(settings.database):
+        repo = await Repo.open(settings.database)
+        try:
+            await _serve(settings, secret, repo)
+        finally:
+            await repo.close()
+
+
+async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> None:
+    core = Core(core_settings(settings), TotalsMatcher(), Earliest())
+    clock = steady_clock()
+    clusters, jobs = await repo.load_clusters(), await repo.load_live_jobs()
+    restored = core.restore(clusters, jobs, clock())
+    credentials, watchers, pending = Credentials(secret, clusters), Watchers(), PendingAnswers()
+    router = Router(credentials, watchers, pending)
+    engine = Engine(core, repo, router, clock, limits.INBOX_COMMANDS_MAX)
+    await engine.commit_first(restored)
+    services = Services(engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions)
+    engine_task = asyncio.create_task(engine.run(), name="engine")
+    server = Server(services, lambda: not engine_task.done())
+    try:
+        listener = await server.listen(settings.host, settings.port)
+    except OSError as cause:
+        engine_task.cancel()
+        raise StartRefusedError(f"listen: {settings.listen}: {cause.strerror or cause}") from None
+    url = _url(settings, listener)
+    _log.info("rainbowd is ready", url=url, version=__version__, clusters=len(clusters), jobs_alive=len(jobs))
+    if secret is None:
+        _log.warning("no registration secret is set: no cluster can be registered")
+    _announce(settings.ready_file, url)
+    try:
+        await _until_stopped(engine, engine_task)
+    finally:
+        notify("STOPPING=1")
+        _withdraw(settings.ready_file)
+        listener.close(close_connections=False)
+        await server.say_goodbye("the daemon is stopping")
+        listener.close()
+        await listener.wait_closed()
+        _log.info("rainbowd has stopped")
+
+
+async def _until_stopped(engine: Engine, engine_task: "asyncio.Task[None]") -> None:
+    """Until SIGTERM or SIGINT, or until the engine fails."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    notify("READY=1")
+    watchdog = asyncio.create_task(keep_watchdog_fed(), name="watchdog")
+    stopped = asyncio.create_task(stop.wait(), name="stop")
+    try:
+        await asyncio.wait({engine_task, stopped}, return_when=asyncio.FIRST_COMPLETED)
+        engine.stop()
+        try:
+            await engine_task
+        except sqlite3.Error as cause:
+            words = f"the database cannot be written ({cause}); nothing unwritten was told to anybody"
+            raise StartRefusedError(words) from cause
+    finally:
+        for task in (watchdog, stopped):
+            task.cancel()
+
+
+def _url(settings: DaemonSettings, listener: WebSocketServer) -> str:
+    port = next(iter(listener.sockets)).getsockname()[1]
+    host = settings.host
+    if host in ("0.0.0.0", "::", ""):  # noqa: S104 - compared, not bound
+        host = "localhost"
+    return f"ws://[{host}]:{port}" if ":" in host else f"ws://{host}:{port}"
+
+
+def _announce(ready_file: Path | None, url: str) -> None:
+    if ready_file is not None:
+        fresh = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
+        fresh.write_text(url + "\n")
+        fresh.replace(ready_file)
+
+
+def _withdraw(ready_file: Path | None) -> None:
+    if ready_file is not None:
+        with suppress(FileNotFoundError):
+            ready_file.unlink()

@@ -1,0 +1,167 @@
+"""Everything that can happen to the core, as frozen data. The edges make these; `machine` takes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from rainbowd.core.state import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Whom to answer: a client's session and its request. Clients may repeat a number; `serial` never does."""
+
+    session: int
+    request: int
+    serial: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A job found on disk under the same owner and key; `same` if it asks for the same."""
+
+    job: str
+    state: str
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    id: str
+    owner: str
+    grants: tuple[str, ...]
+    wanted: tuple[str, ...] | None
+    key: str | None
+    name: str
+    shape: Shape
+    payload: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """`known` is filled in by the engine, by position, for items whose key is already on disk."""
+
+    origin: Origin
+    items: Sequence[NewJob]
+    known: dict[int, Known]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The edge has checked that the sender may see these jobs."""
+
+    origin: Origin
+    jobs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterCluster:
+    """Only hashes of the credentials come this far; the edge made them and answers with the originals."""
+
+    origin: Origin
+    name: str
+    resources: Any
+    secret_hash: bytes
+    token_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """One attempt in an agent's journal."""
+
+    job: str
+    attempt: int
+    phase: Literal["accepted", "started", "finished"]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReady:
+    """An agent has said hello and told its whole inventory."""
+
+    session: int
+    cluster: str
+    agent_id: str
+    resources: Any
+    free: Any
+    inventory: Sequence[Held]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentGone:
+    session: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    session: int
+    free: Any
+
+
+@dataclass(frozen=True, slots=True)
+class BidItem:
+    job: str
+    attempt: int
+    yes: bool
+    eta_s: float
+    cost: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BidsReceived:
+    session: int
+    items: Sequence[BidItem]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerItem:
+    job: str
+    attempt: int
+    accept: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AwardsAnswered:
+    session: int
+    items: Sequence[AnswerItem]
+
+
+ReportEvent = Literal["queued", "running", "completed", "failed", "cancelled", "lost", "returned"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportItem:
+    job: str
+    attempt: int
+    seq: int
+    event: ReportEvent
+    at: float
+    exit_code: int | None = None
+    reason: str = ""
+    native_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportsReceived:
+    session: int
+    items: Sequence[ReportItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: fire what is due."""
+
+
+Command = (
+    Submit
+    | Cancel
+    | RegisterCluster
+    | AgentReady
+    | AgentGone
+    | AgentState
+    | BidsReceived
+    | AwardsAnswered
+    | ReportsReceived
+    | Tick
+)

@@ -1,0 +1,115 @@
+"""Submit and cancel: what users do to jobs."""
+
+from rainbowd.core import auctions
+from rainbowd.core.commands import Cancel, Known, NewJob, Submit
+from rainbowd.core.effects import (
+    AnswerCancel,
+    AnswerSubmit,
+    CancelOutcome,
+    SendCancel,
+    SendRelease,
+    SubmitOutcome,
+)
+from rainbowd.core.state import Job
+from rainbowd.core.transitions import STARTED, TERMINAL, JobState, Trigger
+from rainbowd.core.turn import Turn
+
+
+def submit(turn: Turn, command: Submit) -> None:
+    created: list[tuple[int, Job]] = []
+    outcomes: list[SubmitOutcome | None] = []
+    for position, item in enumerate(command.items):
+        outcome = _repeated(turn, item, command.known.get(position)) or _overloaded(turn)
+        outcomes.append(outcome)
+        if outcome is None:
+            created.append((position, _create(turn, item)))
+    auctions.open_ready(turn)
+    for position, job in created:
+        outcomes[position] = SubmitOutcome(job.id, job.state)
+    turn.emit(AnswerSubmit(command.origin, [outcome for outcome in outcomes if outcome is not None]))
+
+
+def _repeated(turn: Turn, item: NewJob, known: Known | None) -> SubmitOutcome | None:
+    """The answer for a key that was used before: the first job, or a refusal if it asked for something else."""
+    if item.key is None:
+        return None
+    live = turn.world.jobs.get(turn.world.keys.get((item.owner, item.key), ""))
+    if live is not None:
+        known = Known(live.id, live.state, live.payload == item.payload)
+    if known is None:
+        return None
+    if not known.same:
+        words = f"the key {item.key!r} belongs to job {known.job}, which asks for something else"
+        return SubmitOutcome(None, None, code="key_reused", message=words)
+    return SubmitOutcome(known.job, known.state, duplicate=True)
+
+
+def _overloaded(turn: Turn) -> SubmitOutcome | None:
+    limit = turn.world.settings.live_jobs_max
+    if len(turn.world.jobs) < limit:
+        return None
+    return SubmitOutcome(None, None, code="overloaded", message=f"{limit} jobs are waiting or running already")
+
+
+def _create(turn: Turn, item: NewJob) -> Job:
+    job = Job(
+        id=item.id,
+        owner=item.owner,
+        grants=item.grants,
+        wanted=item.wanted,
+        key=item.key,
+        name=item.name,
+        shape=item.shape,
+        payload=item.payload,
+        submitted_at=turn.now,
+    )
+    world = turn.world
+    world.jobs[job.id] = job
+    if job.key is not None:
+        world.keys[job.owner, job.key] = job.id
+    shape = job.shape
+    data = {
+        "name": job.name,
+        "nodes": shape.nodes,
+        "tasks": shape.tasks,
+        "cores_per_task": shape.cores_per_task,
+        "gpus_per_task": shape.gpus_per_task,
+        "time_limit_s": shape.time_limit_s,
+    }
+    turn.record(job, "submitted", data)
+    auctions.make_ready(turn, job)
+    return job
+
+
+def cancel(turn: Turn, command: Cancel) -> None:
+    turn.emit(AnswerCancel(command.origin, [_cancel(turn, job) for job in command.jobs]))
+    auctions.open_ready(turn)
+
+
+def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
+    job = turn.world.jobs.get(job_id)
+    if job is None:
+        return CancelOutcome(job_id, "already_over", None)
+    if job.state in TERMINAL:
+        return CancelOutcome(job_id, "already_over", job.state)
+    if job.state in STARTED:
+        # Only the cluster can end it now; if it is away, it hears of this when it returns.
+        if not job.cancel_requested:
+            job.cancel_requested = True
+            turn.record(job, "cancel_requested", {})
+        session = turn.world.clusters[job.cluster or ""].session
+        if session is not None:
+            turn.emit(SendCancel(session, job.id, job.attempt))
+        return CancelOutcome(job_id, "cancelling", job.state)
+    if job.state is JobState.AWARDED:
+        session = turn.world.clusters[job.cluster or ""].session
+        if session is not None:
+            turn.emit(SendRelease(session, job.id, job.attempt))
+    auctions.drop(turn, job)
+    turn.move(job, Trigger.CANCEL, "cancelled by the user before any cluster started it")
+    turn.record(
+        job,
+        "cancelled",
+        {"attempt": job.attempt, "cluster": job.cluster, "exit_code": None, "reason": job.reason},
+    )
+    return CancelOutcome(job_id, "cancelled", job.state)

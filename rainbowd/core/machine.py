@@ -1,0 +1,109 @@
+"""The core itself: `step` takes one command and returns what is to be done about it."""
+
+from collections.abc import Iterable
+
+from rainbowd.core import assignments, auctions, clusters, jobs
+from rainbowd.core.commands import (
+    AgentGone,
+    AgentReady,
+    AgentState,
+    AwardsAnswered,
+    BidsReceived,
+    Cancel,
+    Command,
+    RegisterCluster,
+    ReportsReceived,
+    Submit,
+    Tick,
+)
+from rainbowd.core.effects import Effect, SaveJob
+from rainbowd.core.ports import Matcher
+from rainbowd.core.selection.base import Policy
+from rainbowd.core.state import Cluster, Job, Settings, World
+from rainbowd.core.transitions import STARTED, TERMINAL, JobState
+from rainbowd.core.turn import Turn
+
+
+class Core:
+    def __init__(self, settings: Settings, matcher: Matcher, policy: Policy) -> None:
+        self.world = World(settings, matcher, policy)
+
+    def restore(self, known: Iterable[Cluster], live: Iterable[Job], now: float) -> list[Effect]:
+        """Take up what the disk holds. Auctions and awards did not survive; started jobs wait for their clusters."""
+        turn = Turn(self.world, now)
+        world = self.world
+        for cluster in known:
+            cluster.offline_since = now
+            world.clusters[cluster.name] = cluster
+        world.grace_until = now + world.settings.restart_grace_s
+        world.arm(world.grace_until, "grace", "")
+        for job in live:
+            world.jobs[job.id] = job
+            if job.key is not None:
+                world.keys[job.owner, job.key] = job.id
+            if job.state in STARTED and job.cluster is not None:
+                world.clusters[job.cluster].jobs.add(job.id)
+                continue
+            if job.state is not JobState.PENDING:
+                # Not a step of the job's life but the end of ours: the attempt's number fences what is left of it.
+                job.state, job.cluster = JobState.PENDING, None
+                job.reason = "the daemon was restarted before the job was assigned"
+                turn.emit(SaveJob(job))
+            auctions.make_ready(turn, job)
+        for cluster in world.clusters.values():
+            if cluster.jobs:
+                world.arm(now + world.settings.lost_after_s, "lost", cluster.name)
+        auctions.open_ready(turn)
+        return turn.effects
+
+    def step(self, command: Command, now: float) -> list[Effect]:
+        turn = Turn(self.world, now)
+        match command:
+            case BidsReceived():
+                auctions.take_bids(turn, command)
+            case AwardsAnswered():
+                assignments.take_answers(turn, command)
+            case ReportsReceived():
+                assignments.take_reports(turn, command)
+            case Submit():
+                jobs.submit(turn, command)
+            case Cancel():
+                jobs.cancel(turn, command)
+            case AgentState():
+                clusters.agent_state(turn, command)
+            case AgentReady():
+                clusters.agent_ready(turn, command)
+            case AgentGone():
+                clusters.agent_gone(turn, command)
+            case RegisterCluster():
+                clusters.register(turn, command)
+            case Tick():
+                self._tick(turn)
+        return turn.effects
+
+    def next_deadline(self) -> float | None:
+        return self.world.timers[0].at if self.world.timers else None
+
+    def forget_over(self) -> None:
+        """Let go of jobs that have ended. The engine calls this once their end is on disk."""
+        world = self.world
+        for job_id in world.over:
+            job = world.jobs.pop(job_id, None)
+            if job is not None and job.key is not None and world.keys.get((job.owner, job.key)) == job_id:
+                del world.keys[job.owner, job.key]
+        world.over.clear()
+
+    def _tick(self, turn: Turn) -> None:
+        while (timer := self.world.due(turn.now)) is not None:
+            if timer.kind == "grace":
+                auctions.grace_over(turn)
+            elif timer.kind == "lost":
+                clusters.lost_due(turn, timer.name)
+            elif (job := self.world.jobs.get(timer.name)) is not None and job.state not in TERMINAL:
+                if timer.kind == "bids":
+                    auctions.bids_due(turn, job, timer.number)
+                elif timer.kind == "award":
+                    assignments.award_due(turn, job, timer.number)
+                elif timer.kind == "retry":
+                    auctions.retry_due(turn, job)
+        auctions.open_ready(turn)

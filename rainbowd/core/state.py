@@ -1,0 +1,150 @@
+"""What the core remembers: jobs, clusters, auctions, and the settings it works under."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import Any, NamedTuple
+
+from rainbowd.core.ports import Matcher
+from rainbowd.core.selection.base import Bid, Policy
+from rainbowd.core.transitions import JobState
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The knobs of the core. Limits that the protocol fixes are handed in by the application."""
+
+    bid_window_s: float = 1.0
+    fanout: int = 16
+    award_window_s: float = 10.0
+    restart_grace_s: float = 3.0
+    lost_after_s: float = 24 * 3600.0
+    retry_first_s: float = 1.0
+    retry_longest_s: float = 60.0
+    auctions_open_max: int = 1_000
+    live_jobs_max: int = 500_000
+    history_events_max: int = 400
+    reason_chars_max: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a job needs: `tasks` equal tasks, on exactly `nodes` nodes if that is given."""
+
+    nodes: int | None = None
+    tasks: int = 1
+    cores_per_task: int = 1
+    gpus_per_task: int = 0
+    time_limit_s: float | None = None
+
+
+@dataclass(slots=True)
+class Job:
+    """A job that has not ended, or ended in this very batch. `payload` is the user's request, opaque here."""
+
+    id: str
+    owner: str
+    grants: tuple[str, ...]
+    wanted: tuple[str, ...] | None
+    key: str | None
+    name: str
+    shape: Shape
+    payload: bytes
+    submitted_at: float
+    state: JobState = JobState.PENDING
+    attempt: int = 0
+    cluster: str | None = None
+    reason: str = ""
+    exit_code: int | None = None
+    native_id: str | None = None
+    assigned_at: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    cancel_requested: bool = False
+    report_seq: int = 0
+    history_len: int = 0
+    # What a restart may forget: how often auctions failed, and when the next one may be.
+    failures: int = 0
+    not_before: float = 0.0
+    retry_armed: bool = False
+    is_ready: bool = False
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        return self.grants if self.wanted is None else self.wanted
+
+
+@dataclass(slots=True)
+class Cluster:
+    """A registered cluster. `resources` belongs to the matcher; the core only hands it on."""
+
+    name: str
+    registered_at: float
+    secret_hash: bytes = b""
+    token_hash: bytes = b""
+    resources: Any = None
+    session: int | None = None
+    agent_id: str | None = None
+    free: Any = None
+    offline_since: float = 0.0
+    jobs: set[str] = field(default_factory=set)  # awarded to it and not yet over
+
+    @property
+    def online(self) -> bool:
+        return self.session is not None
+
+
+@dataclass(slots=True)
+class Auction:
+    """The bidding for one attempt. `asked` holds who has not answered yet."""
+
+    job: str
+    attempt: int
+    round: int = 0
+    asked: set[str] = field(default_factory=set)
+    bids: list[Bid] = field(default_factory=list)
+    noes: list[Bid] = field(default_factory=list)
+    queue: list[str] = field(default_factory=list)  # candidates of later rounds
+    deadline: float = 0.0  # of the round, then of the award
+    silent: bool = False  # somebody let a deadline pass
+    ranking: list[Bid] = field(default_factory=list)  # after selection: whom to try next
+
+
+class Timer(NamedTuple):
+    """`kind` says who cares; `job` (or a cluster's name) and `number` fence a timer that came too late."""
+
+    at: float
+    order: int
+    kind: str
+    name: str
+    number: int
+
+
+@dataclass(slots=True)
+class World:
+    """All state of the core. Only the functions of this package change it."""
+
+    settings: Settings
+    matcher: Matcher
+    policy: Policy
+    jobs: dict[str, Job] = field(default_factory=dict)
+    keys: dict[tuple[str, str], str] = field(default_factory=dict)
+    clusters: dict[str, Cluster] = field(default_factory=dict)
+    sessions: dict[int, str] = field(default_factory=dict)
+    auctions: dict[str, Auction] = field(default_factory=dict)
+    open_auctions: int = 0
+    ready: deque[str] = field(default_factory=deque)
+    waiting: dict[str, None] = field(default_factory=dict)  # pending and not ready, in order of arrival
+    over: list[str] = field(default_factory=list)  # ended since the last `forget_over`
+    grace_until: float = 0.0
+    timers: list[Timer] = field(default_factory=list)
+    timer_count: int = 0
+
+    def arm(self, at: float, kind: str, name: str, number: int = 0) -> None:
+        self.timer_count += 1
+        heappush(self.timers, Timer(at, self.timer_count, kind, name, number))
+
+    def due(self, now: float) -> Timer | None:
+        if self.timers and self.timers[0].at <= now:
+            return heappop(self.timers)
+        return None

@@ -1,0 +1,59 @@
+"""Which clusters could take a job, which could take it now, and why the others were left out."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from rainbowd.core.state import Job, World
+
+
+@dataclass(slots=True)
+class Survey:
+    """`candidates` can be asked now. `left_out` maps every other cluster to its reason."""
+
+    candidates: list[str] = field(default_factory=list)
+    offline: list[str] = field(default_factory=list)
+    undescribed: list[str] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def could_ever(self) -> bool:
+        return bool(self.candidates or self.offline or self.undescribed)
+
+    def impossible_words(self) -> str:
+        if not self.left_out:
+            return "you may use no cluster that is registered"
+        return "no cluster could ever run it: " + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
+
+    def as_data(self, asked: Collection[str]) -> list[dict[str, Any]]:
+        """For the history: who is asked, and why each of the others is not."""
+        rows = [{"cluster": name, "verdict": "asked", "reason": ""} for name in asked]
+        later = [name for name in self.candidates if name not in asked]
+        rows += [{"cluster": name, "verdict": "filtered", "reason": "not in this round"} for name in later]
+        rows += [{"cluster": name, "verdict": "filtered", "reason": why} for name, why in self.left_out.items()]
+        return rows
+
+
+def survey(world: World, job: Job) -> Survey:
+    found = Survey()
+    wanted = None if job.wanted is None else set(job.wanted)
+    for name in job.grants:
+        cluster = world.clusters.get(name)
+        if cluster is None:
+            continue
+        if wanted is not None and name not in wanted:
+            found.left_out[name] = "not among the clusters that were asked for"
+            continue
+        if cluster.resources is None:
+            found.undescribed.append(name)
+            found.left_out[name] = "offline, and has not described its resources yet"
+            continue
+        verdict = world.matcher.match(job.shape, cluster.resources)
+        if not verdict.fits:
+            found.left_out[name] = verdict.reason
+        elif cluster.online:
+            found.candidates.append(name)
+        else:
+            found.offline.append(name)
+            found.left_out[name] = "offline"
+    return found

@@ -1,0 +1,39 @@
+"""One step of the core: the world, the time, and the effects collected so far."""
+
+from typing import Any
+
+from rainbowd.core.effects import Effect, Happened, SaveJob
+from rainbowd.core.state import Job, World
+from rainbowd.core.transitions import TERMINAL, Trigger, after
+
+
+class Turn:
+    __slots__ = ("effects", "now", "world")
+
+    def __init__(self, world: World, now: float) -> None:
+        self.world = world
+        self.now = now
+        self.effects: list[Effect] = []
+
+    def emit(self, effect: Effect) -> None:
+        self.effects.append(effect)
+
+    def move(self, job: Job, trigger: Trigger, reason: str = "") -> None:
+        """Take a legal step and have it saved. A job that ends here leaves every list it was on."""
+        job.state = after(job.state, trigger)
+        job.reason = reason[: self.world.settings.reason_chars_max]
+        if job.state in TERMINAL:
+            job.finished_at = self.now
+            self.world.waiting.pop(job.id, None)
+            if job.cluster is not None:
+                self.world.clusters[job.cluster].jobs.discard(job.id)
+            self.world.over.append(job.id)
+        self.effects.append(SaveJob(job))
+
+    def record(self, job: Job, event: str, data: dict[str, Any], *, detail: bool = False) -> None:
+        """Write a line of the job's history. `detail` is what a very long history may leave out."""
+        if detail and job.history_len >= self.world.settings.history_events_max:
+            return
+        job.history_len += 1
+        self.effects.append(Happened(job.id, job.history_len, self.now, event, job.state, data))
+        self.effects.append(SaveJob(job))

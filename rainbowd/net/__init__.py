@@ -1,0 +1,1 @@
+"""Sockets: sessions of agents and clients, credentials, and the translation between wire and core."""

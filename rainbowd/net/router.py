@@ -1,0 +1,180 @@
+"""Carries out what the core wants sent, after the commit: groups it by session, one frame for many items."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import orjson
+import structlog
+
+from rainbow_protocol import limits
+from rainbow_protocol.errors import ErrorCode
+from rainbow_protocol.job import JobState as WireState
+from rainbow_protocol.messages.client import (
+    CancelAnswer,
+    CancelResult,
+    Registered,
+    SubmitResult,
+    Submitted,
+)
+from rainbow_protocol.messages.common import error
+from rainbowd import __version__
+from rainbowd.core import effects as fx
+from rainbowd.net.auth import Credentials
+from rainbowd.net.pending import PendingAnswers
+from rainbowd.net.session import CLOSE_POLICY, Session
+from rainbowd.net.translate import shape_data
+from rainbowd.net.watchers import Watchers
+
+_log = structlog.get_logger()
+_AWARDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4  # awards carry commands and environments
+_KINDS = {
+    fx.SendOffer: "offers",
+    fx.SendAward: "awards",
+    fx.SendStart: "starts",
+    fx.SendRelease: "releases",
+    fx.SendCancel: "cancels",
+    fx.SendAck: "acks",
+}
+Item = dict[str, Any]
+
+
+class Router:
+    """The engine's outbox. Knows every session by its number."""
+
+    def __init__(self, credentials: Credentials, watchers: Watchers, pending: PendingAnswers) -> None:
+        self.sessions: dict[int, Session] = {}
+        self._credentials = credentials
+        self._watchers = watchers
+        self._pending = pending
+
+    def deliver(self, effects: Sequence[fx.Effect]) -> None:
+        batches: dict[tuple[int, str], list[Item]] = defaultdict(list)
+        shapes: dict[int, Item] = {}
+        happenings: list[fx.Happened] = []
+        for effect in effects:
+            kind = _KINDS.get(type(effect))
+            if kind is not None:
+                send = cast(fx.AgentEffect, effect)
+                batches[send.session, kind].append(_item(send, shapes))
+            elif isinstance(effect, fx.Happened):
+                happenings.append(effect)
+            elif not isinstance(effect, fx.SaveJob):
+                self._single(effect)
+        for (session, kind), items in batches.items():
+            self._send_batch(session, kind, items)
+        self._watchers.publish(happenings)
+
+    def _send_batch(self, number: int, kind: str, items: list[Item]) -> None:
+        session = self.sessions.get(number)
+        if session is not None:
+            for chunk in _chunks(kind, items):
+                session.send_frame(orjson.dumps({"type": kind, "items": chunk}))
+
+    def _single(self, effect: fx.Effect) -> None:
+        match effect:
+            case fx.AnswerSubmit():
+                self._answer_submit(effect)
+            case fx.AnswerCancel():
+                self._answer_cancel(effect)
+            case fx.AnswerRegister():
+                self._answer_register(effect)
+            case fx.SaveCluster():
+                self._credentials.add(effect.cluster)
+            case fx.SendWelcome():
+                self._welcome(effect)
+            case fx.EndSession():
+                self._end(effect)
+            case fx.Complain():
+                _log.warning("an agent contradicts itself", session=effect.session, complaint=effect.message)
+
+    def _welcome(self, effect: fx.SendWelcome) -> None:
+        session = self.sessions.get(effect.session)
+        if session is not None:
+            frame = {"type": "welcome", "cluster": effect.cluster, "version": __version__}
+            session.send_frame(orjson.dumps(frame))
+
+    def _end(self, effect: fx.EndSession) -> None:
+        session = self.sessions.get(effect.session)
+        if session is not None:
+            session.refuse(ErrorCode(effect.code), effect.message)
+            session.close(CLOSE_POLICY, effect.message)
+
+    # --- answers to clients -----------------------------------------------
+
+    def _answer_submit(self, effect: fx.AnswerSubmit) -> None:
+        session = self.sessions.get(effect.origin.session)
+        if session is None:
+            return
+        ready = [_submit_result(outcome) for outcome in effect.items]
+        results = self._pending.merge_submit(effect.origin, ready)
+        session.send(Submitted(ref=effect.origin.request, items=results))
+
+    def _answer_cancel(self, effect: fx.AnswerCancel) -> None:
+        session = self.sessions.get(effect.origin.session)
+        known = self._pending.cancel_states(effect.origin)
+        if session is None or known is None:
+            return
+        states, unknown = known
+        items = [
+            CancelResult(job=item.job, state=cast(WireState, item.state or states[item.job]), outcome=item.outcome)
+            for item in effect.items
+        ]
+        session.send(CancelAnswer(ref=effect.origin.request, items=items, unknown=unknown))
+
+    def _answer_register(self, effect: fx.AnswerRegister) -> None:
+        session = self.sessions.get(effect.origin.session)
+        minted = self._pending.credentials(effect.origin)
+        if session is None or minted is None:
+            return
+        if effect.code is not None:
+            session.refuse(ErrorCode(effect.code), effect.message, effect.origin.request)
+            return
+        secret, token = minted
+        answer = Registered(ref=effect.origin.request, cluster=effect.name, secret=secret, token=token)
+        session.send(answer)
+
+
+def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item:
+    if isinstance(effect, fx.SendOffer):
+        # The same shape goes to every cluster that is asked: describe it once.
+        shape = shapes.get(id(effect.shape))
+        if shape is None:
+            shape = shapes[id(effect.shape)] = shape_data(effect.shape)
+        return {
+            "job": effect.job,
+            "attempt": effect.attempt,
+            "shape": shape,
+            "deadline_ms": effect.deadline_ms,
+            "hold_s": effect.hold_s,
+        }
+    if isinstance(effect, fx.SendAward):
+        return {"job": effect.job, "attempt": effect.attempt, "request": orjson.Fragment(effect.payload)}
+    if isinstance(effect, fx.SendAck):
+        return {"job": effect.job, "attempt": effect.attempt, "seq": effect.seq}
+    if isinstance(effect, fx.SendWelcome):
+        raise TypeError("a welcome is not a batch")
+    return {"job": effect.job, "attempt": effect.attempt}
+
+
+def _chunks(kind: str, items: list[Item]) -> Iterator[list[Item]]:
+    if kind != "awards":
+        for start in range(0, len(items), limits.BATCH_ITEMS_MAX):
+            yield items[start : start + limits.BATCH_ITEMS_MAX]
+        return
+    chunk: list[Item] = []
+    size = 0
+    for item in items:
+        weight = len(orjson.dumps(item))
+        if chunk and (size + weight > _AWARDS_BYTES_MAX or len(chunk) >= limits.BATCH_ITEMS_MAX):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(item)
+        size += weight
+    yield chunk
+
+
+def _submit_result(outcome: fx.SubmitOutcome) -> SubmitResult:
+    if outcome.code is not None:
+        return SubmitResult(error=error(ErrorCode(outcome.code), outcome.message))
+    return SubmitResult(job=outcome.job, state=cast(WireState, outcome.state), duplicate=outcome.duplicate)

@@ -1,0 +1,75 @@
+"""One WebSocket connection: a bounded queue outward, and a writer that empties it."""
+
+import asyncio
+from itertools import count
+from typing import Final
+
+import structlog
+from pydantic import BaseModel
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+
+from rainbow_protocol import limits
+from rainbow_protocol.codec import encode
+from rainbow_protocol.errors import ErrorCode
+from rainbow_protocol.messages.common import Goodbye, error
+
+_log = structlog.get_logger()
+_ids: Final = count(1)
+CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_POLICY, CLOSE_TRY_LATER = 1000, 1001, 1008, 1013
+
+
+class Session:
+    """What agents' and clients' sessions share. `send` never waits; who reads too slowly is cut off."""
+
+    def __init__(self, connection: ServerConnection) -> None:
+        self.id = next(_ids)
+        self.connection = connection
+        self._queue: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._close_code = CLOSE_NORMAL
+        self._close_reason = ""
+        self.closing = False
+
+    def send(self, message: BaseModel) -> None:
+        self.send_frame(encode(message))
+
+    def send_frame(self, frame: bytes) -> None:
+        if self.closing:
+            return
+        if self._queue.qsize() >= limits.SEND_QUEUE_FRAMES_MAX:
+            _log.warning("session cut off: it reads too slowly", session=self.id)
+            self._empty()
+            self.close(CLOSE_POLICY, "reads too slowly")
+            return
+        self._queue.put_nowait(frame)
+
+    def refuse(self, code: ErrorCode, message: str, ref: int | None = None) -> None:
+        self.send(error(code, message, ref))
+
+    def farewell(self, reason: str, *, reconnect: bool = True) -> None:
+        """Say goodbye and close once everything queued before has been written."""
+        self.send(Goodbye(reason=reason, reconnect=reconnect))
+        self.close(CLOSE_GOING_AWAY, reason)
+
+    def close(self, code: int, reason: str) -> None:
+        if not self.closing:
+            self.closing = True
+            self._close_code, self._close_reason = code, reason[:100]
+            self._queue.put_nowait(None)
+
+    async def read(self) -> None:
+        """Take frames until the connection ends."""
+        raise NotImplementedError
+
+    async def write(self) -> None:
+        """Runs beside the reader until the session ends."""
+        try:
+            while (frame := await self._queue.get()) is not None:
+                await self.connection.send(frame, text=True)
+            await self.connection.close(self._close_code, self._close_reason)
+        except ConnectionClosed:
+            self.closing = True
+
+    def _empty(self) -> None:
+        while not self._queue.empty():
+            self._queue.get_nowait()

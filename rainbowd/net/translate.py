@@ -1,0 +1,150 @@
+"""Between the wire's models and the core's dataclasses, and nothing more."""
+
+import sqlite3
+from typing import Any, cast
+
+import orjson
+
+from rainbow_protocol import job as wire_job
+from rainbow_protocol.job import JobState as WireState
+from rainbow_protocol.messages import agent as wire
+from rainbow_protocol.messages.client import (
+    BidRecord,
+    ClusterInfo,
+    ClusterVerdict,
+    Event,
+    JobStatus,
+    Submission,
+)
+from rainbowd.core import commands
+from rainbowd.core.state import Cluster, Shape
+from rainbowd.core.transitions import STARTED, TERMINAL
+from rainbowd.resources.totals import Totals
+
+# --- inward ---------------------------------------------------------------
+
+
+def new_job(job_id: str, owner: str, grants: tuple[str, ...], submission: Submission) -> commands.NewJob:
+    request = submission.request
+    wanted = None if request.clusters is None else tuple(sorted(set(request.clusters)))
+    return commands.NewJob(
+        id=job_id,
+        owner=owner,
+        grants=grants,
+        wanted=wanted,
+        key=submission.key,
+        name=request.display_name,
+        shape=shape(request.shape),
+        payload=orjson.dumps(request.model_dump(exclude_defaults=True), option=orjson.OPT_SORT_KEYS),
+    )
+
+
+def shape(asked: wire_job.Shape) -> Shape:
+    return Shape(asked.nodes, asked.tasks, asked.cores_per_task, asked.gpus_per_task, asked.time_limit_s)
+
+
+def totals(described: wire_job.Totals) -> Totals:
+    return Totals(described.nodes, described.cores_per_node, described.gpus_per_node)
+
+
+def bids(session: int, message: wire.Bids) -> commands.BidsReceived:
+    items = [
+        commands.BidItem(bid.job, bid.attempt, bid.answer == "yes", bid.eta_s or 0.0, bid.cost or 0.0, bid.reason)
+        for bid in message.items
+    ]
+    return commands.BidsReceived(session, items)
+
+
+def answers(session: int, message: wire.AwardAnswers) -> commands.AwardsAnswered:
+    items = [commands.AnswerItem(a.job, a.attempt, a.answer == "accept", a.reason) for a in message.items]
+    return commands.AwardsAnswered(session, items)
+
+
+def reports(session: int, message: wire.Reports) -> commands.ReportsReceived:
+    items = [
+        commands.ReportItem(r.job, r.attempt, r.seq, r.event, r.at, r.exit_code, r.reason, r.native_id)
+        for r in message.items
+    ]
+    return commands.ReportsReceived(session, items)
+
+
+# --- outward --------------------------------------------------------------
+
+
+def shape_data(needed: Shape) -> dict[str, Any]:
+    return {
+        "nodes": needed.nodes,
+        "tasks": needed.tasks,
+        "cores_per_task": needed.cores_per_task,
+        "gpus_per_task": needed.gpus_per_task,
+        "time_limit_s": needed.time_limit_s,
+    }
+
+
+def job_status(row: sqlite3.Row, online: frozenset[str]) -> JobStatus:
+    """A committed job as the user sees it. Who waits for an absent cluster is told so."""
+    reason = row["reason"]
+    if row["state"] in STARTED and row["cluster"] not in online:
+        reason = f"{row['cluster']} is offline; the job stays there, and its fate is known when it is back"
+    elif row["cancel_requested"] and row["state"] not in TERMINAL:
+        reason = f"cancel requested; waiting for {row['cluster']} to end it"
+    return JobStatus(
+        job=row["id"],
+        name=row["name"],
+        state=cast(WireState, row["state"]),
+        cluster=row["cluster"],
+        attempt=row["attempt"],
+        exit_code=row["exit_code"],
+        reason=reason,
+        cancel_requested=bool(row["cancel_requested"]),
+        native_id=row["native_id"],
+        submitted_at=row["submitted_at"],
+        assigned_at=row["assigned_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+    )
+
+
+def event(row: dict[str, Any]) -> Event:
+    return Event(**row)
+
+
+def cluster_info(cluster: Cluster) -> ClusterInfo:
+    resources: Totals | None = cluster.resources
+    described = None
+    if resources is not None:
+        described = wire_job.Totals(
+            nodes=resources.nodes, cores_per_node=resources.cores_per_node, gpus_per_node=resources.gpus_per_node
+        )
+    return ClusterInfo(
+        name=cluster.name,
+        state="online" if cluster.online else "offline",
+        resources=described,
+        free=cluster.free,
+    )
+
+
+def verdicts(history: list[Event]) -> list[ClusterVerdict]:
+    """The latest word on every cluster. One that was asked in any round stays asked."""
+    latest: dict[str, ClusterVerdict] = {}
+    attempt = None
+    for happened in history:
+        if happened.data.get("attempt") != attempt and happened.event in ("offered", "waiting", "rejected"):
+            attempt, latest = happened.data.get("attempt"), {}
+        if happened.event in ("offered", "waiting", "rejected"):
+            for row in happened.data.get("clusters", []):
+                verdict = ClusterVerdict(**row)
+                old = latest.get(verdict.cluster)
+                if old is None or old.verdict != "asked":
+                    latest[verdict.cluster] = verdict
+    return sorted(latest.values(), key=lambda verdict: verdict.cluster)
+
+
+def bid_records(history: list[Event]) -> list[BidRecord]:
+    """All bids of all attempts. An attempt's last word repeats its earlier rounds, so each bid is taken once."""
+    records: dict[tuple[int, int, str], BidRecord] = {}
+    for happened in history:
+        for row in happened.data.get("bids", []):
+            record = BidRecord(attempt=happened.data["attempt"], **row)
+            records[record.attempt, record.round, record.cluster] = record
+    return list(records.values())

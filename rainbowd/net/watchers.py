@@ -1,0 +1,89 @@
+"""Who watches which job. Events are handed out after their commit, in order, without gaps.
+
+A watch first replays the past from disk. What happens meanwhile is kept aside
+and follows when the replay has caught up; the sequence numbers sort out what
+was seen in both.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from rainbow_protocol import limits
+from rainbow_protocol.job import TERMINAL_STATES
+from rainbow_protocol.messages.client import Event, Events
+from rainbowd.core.effects import Happened
+from rainbowd.net.session import Session
+
+
+@dataclass(slots=True)
+class _Watch:
+    session: Session
+    ref: int
+    seen: int
+    replaying: bool = True
+    aside: list[Event] = field(default_factory=list)
+
+
+class Watchers:
+    def __init__(self) -> None:
+        self._by_job: dict[str, dict[int, _Watch]] = {}
+        self._by_session: dict[int, set[str]] = {}
+
+    def count(self, session: Session) -> int:
+        return len(self._by_session.get(session.id, ()))
+
+    def begin(self, session: Session, ref: int, job: str, since: int) -> None:
+        self._by_job.setdefault(job, {})[session.id] = _Watch(session, ref, since)
+        self._by_session.setdefault(session.id, set()).add(job)
+
+    def caught_up(self, session: Session, job: str, past: Iterable[Event]) -> list[Event]:
+        """The replay has been read: what to send of it, then of what was kept aside. Live from here on."""
+        watch = self._by_job.get(job, {}).get(session.id)
+        if watch is None:
+            return []
+        fresh = []
+        for event in [*past, *watch.aside]:
+            if event.seq > watch.seen:
+                watch.seen = event.seq
+                fresh.append(event)
+        watch.replaying, watch.aside = False, []
+        if fresh and fresh[-1].state in TERMINAL_STATES:
+            self.end(session, job)
+        return fresh
+
+    def end(self, session: Session, job: str) -> None:
+        watches = self._by_job.get(job, {})
+        watches.pop(session.id, None)
+        if not watches:
+            self._by_job.pop(job, None)
+        self._by_session.get(session.id, set()).discard(job)
+
+    def forget(self, session: Session) -> None:
+        for job in list(self._by_session.pop(session.id, ())):
+            self.end(session, job)
+
+    def publish(self, happenings: Iterable[Happened]) -> None:
+        batches: dict[tuple[int, int], tuple[Session, list[Event]]] = {}
+        for happened in happenings:
+            watches = self._by_job.get(happened.job)
+            if not watches:
+                continue
+            event = Event(
+                job=happened.job,
+                seq=happened.seq,
+                at=happened.at,
+                event=happened.event,
+                state=happened.state.value,
+                data=happened.data,
+            )
+            for watch in list(watches.values()):
+                if watch.replaying:
+                    watch.aside.append(event)
+                elif event.seq > watch.seen:
+                    watch.seen = event.seq
+                    batches.setdefault((watch.session.id, watch.ref), (watch.session, []))[1].append(event)
+                    if event.state in TERMINAL_STATES:
+                        self.end(watch.session, event.job)
+        for (_, ref), (session, events) in batches.items():
+            for start in range(0, len(events), limits.EVENTS_PAGE_MAX):
+                session.send(Events(ref=ref, items=events[start : start + limits.EVENTS_PAGE_MAX]))

@@ -1,0 +1,1 @@
+"""What clusters have and what jobs need. Pure: no I/O, no clock."""

@@ -1,0 +1,68 @@
+-- Named queries: `-- name: NAME` starts one, the next name or the end of the file ends it.
+
+-- name: save_owner
+INSERT INTO owners (owner, grants) VALUES (:owner, :grants) ON CONFLICT (owner) DO NOTHING;
+
+-- name: save_job
+INSERT INTO jobs (
+    id, owner, key, name, state, attempt, cluster, reason, exit_code, native_id,
+    submitted_at, assigned_at, started_at, finished_at, cancel_requested, report_seq, history_len
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state,
+    attempt = excluded.attempt,
+    cluster = excluded.cluster,
+    reason = excluded.reason,
+    exit_code = excluded.exit_code,
+    native_id = excluded.native_id,
+    assigned_at = excluded.assigned_at,
+    started_at = excluded.started_at,
+    finished_at = excluded.finished_at,
+    cancel_requested = excluded.cancel_requested,
+    report_seq = excluded.report_seq,
+    history_len = excluded.history_len;
+
+-- name: save_request
+INSERT INTO requests (job, request) VALUES (?, ?);
+
+-- name: save_event
+INSERT INTO history (job, seq, at, event, state, data) VALUES (?, ?, ?, ?, ?, ?);
+
+-- name: save_cluster
+INSERT INTO clusters (name, registered_at, secret_hash, token_hash, resources)
+VALUES (:name, :registered_at, :secret_hash, :token_hash, :resources)
+ON CONFLICT (name) DO UPDATE SET resources = excluded.resources;
+
+-- name: load_clusters
+SELECT name, registered_at, secret_hash, token_hash, resources FROM clusters ORDER BY name;
+
+-- name: load_live_jobs
+SELECT jobs.*, owners.grants, requests.request
+FROM jobs JOIN owners USING (owner) JOIN requests ON requests.job = jobs.id
+WHERE state IN ('pending', 'offered', 'awarded', 'assigned', 'queued', 'running')
+ORDER BY jobs.id;
+
+-- name: find_keys
+SELECT jobs.owner, jobs.key, jobs.id, jobs.state, requests.request
+FROM json_each(:keys) AS wanted
+JOIN jobs ON jobs.owner = json_extract(wanted.value, '$[0]') AND jobs.key = json_extract(wanted.value, '$[1]')
+JOIN requests ON requests.job = jobs.id;
+
+-- name: load_owners
+SELECT owner, grants FROM owners;
+
+-- name: find_jobs
+SELECT jobs.* FROM jobs
+WHERE id IN (SELECT value FROM json_each(:ids)) AND owner IN (SELECT value FROM json_each(:owners));
+
+-- name: list_jobs
+SELECT jobs.* FROM jobs
+WHERE owner IN (SELECT value FROM json_each(:owners))
+    AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+    AND (:cluster IS NULL OR cluster = :cluster)
+    AND (:before IS NULL OR id < :before)
+ORDER BY id DESC
+LIMIT :limit;
+
+-- name: load_history
+SELECT job, seq, at, event, state, data FROM history WHERE job = :job AND seq > :since ORDER BY seq LIMIT :limit;

@@ -1,0 +1,137 @@
+"""Writes a batch of effects in one transaction, and answers questions about what is committed.
+
+Reads go to the disk's truth on a connection of their own, never to the core's
+memory: nobody learns of a state that a crash could still undo.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiosqlite
+import orjson
+
+from rainbowd.core.commands import Known, NewJob
+from rainbowd.core.effects import Happened, SaveCluster, SaveJob, StoreEffect
+from rainbowd.core.state import Cluster, Job
+from rainbowd.store.db import open_database, open_reader
+from rainbowd.store.queries import QUERIES
+from rainbowd.store.rows import cluster_row, job_row, read_cluster, read_job
+
+
+class Repo:
+    def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+        self._writer = writer
+        self._reader = reader
+        self._owners: dict[str, frozenset[str]] = {}  # every set of grants on disk; rows are only ever added
+
+    @classmethod
+    async def open(cls, path: Path) -> "Repo":
+        writer = await open_database(path)
+        repo = cls(writer, await open_reader(path))
+        for row in await repo._reader.execute_fetchall(QUERIES["load_owners"]):
+            repo._owners[row["owner"]] = frozenset(orjson.loads(row["grants"]))
+        return repo
+
+    async def close(self) -> None:
+        await self._reader.close()
+        await self._writer.close()
+
+    # --- writing ----------------------------------------------------------
+
+    async def commit(self, effects: Iterable[StoreEffect]) -> None:
+        """All of it, or nothing. A job saved several times in one batch is written once, as it is now."""
+        jobs: dict[str, Job] = {}
+        clusters: dict[str, Cluster] = {}
+        events: list[tuple[Any, ...]] = []
+        requests: list[tuple[str, str]] = []
+        owners: dict[str, frozenset[str]] = {}
+        for effect in effects:
+            if isinstance(effect, Happened):
+                data = orjson.dumps(effect.data).decode()
+                events.append((effect.job, effect.seq, effect.at, effect.event, effect.state, data))
+            elif isinstance(effect, SaveJob):
+                jobs[effect.job.id] = effect.job
+            elif isinstance(effect, SaveCluster):
+                clusters[effect.cluster.name] = effect.cluster
+        first_events = {event[0] for event in events if event[1] == 1}
+        for job_id in first_events:
+            job = jobs[job_id]
+            requests.append((job.id, job.payload.decode()))
+            if job.owner not in self._owners:
+                owners[job.owner] = frozenset(job.grants)
+        if not (jobs or clusters or events):
+            return
+        await self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            for name, cluster in clusters.items():
+                await self._writer.execute(QUERIES["save_cluster"], cluster_row(name, cluster))
+            for owner, grants in owners.items():
+                row = {"owner": owner, "grants": orjson.dumps(sorted(grants)).decode()}
+                await self._writer.execute(QUERIES["save_owner"], row)
+            if jobs:
+                await self._writer.executemany(QUERIES["save_job"], [job_row(job) for job in jobs.values()])
+            if requests:
+                await self._writer.executemany(QUERIES["save_request"], requests)
+            if events:
+                await self._writer.executemany(QUERIES["save_event"], events)
+            await self._writer.execute("COMMIT")
+        except sqlite3.Error:
+            if self._writer.in_transaction:
+                await self._writer.execute("ROLLBACK")
+            raise
+        self._owners |= owners
+
+    # --- reading ----------------------------------------------------------
+
+    async def load_clusters(self) -> list[Cluster]:
+        return [read_cluster(row) for row in await self._reader.execute_fetchall(QUERIES["load_clusters"])]
+
+    async def load_live_jobs(self) -> list[Job]:
+        return [read_job(row) for row in await self._reader.execute_fetchall(QUERIES["load_live_jobs"])]
+
+    async def find_keys(self, items: Sequence[NewJob]) -> dict[int, Known]:
+        """Which of these were submitted before, by position. Asked on the writer, behind every commit."""
+        keyed = {(item.owner, item.key): position for position, item in enumerate(items) if item.key is not None}
+        if not keyed:
+            return {}
+        keys = orjson.dumps([list(pair) for pair in keyed]).decode()
+        rows = await self._writer.execute_fetchall(QUERIES["find_keys"], {"keys": keys})
+        found = {(row["owner"], row["key"]): row for row in rows}
+        return {
+            position: Known(row["id"], row["state"], row["request"].encode() == item.payload)
+            for position, item in enumerate(items)
+            if item.key is not None and (row := found.get((item.owner, item.key))) is not None
+        }
+
+    async def find_jobs(self, ids: Sequence[str], grants: frozenset[str]) -> dict[str, sqlite3.Row]:
+        """Those of these jobs that may be seen with these grants."""
+        parameters = {"ids": orjson.dumps(list(ids)).decode(), "owners": self._visible(grants)}
+        return {row["id"]: row for row in await self._reader.execute_fetchall(QUERIES["find_jobs"], parameters)}
+
+    async def list_jobs(
+        self,
+        grants: frozenset[str],
+        states: Sequence[str] | None,
+        cluster: str | None,
+        before: str | None,
+        limit: int,
+    ) -> list[sqlite3.Row]:
+        parameters = {
+            "owners": self._visible(grants),
+            "states": None if states is None else orjson.dumps(list(states)).decode(),
+            "cluster": cluster,
+            "before": before,
+            "limit": limit,
+        }
+        return list(await self._reader.execute_fetchall(QUERIES["list_jobs"], parameters))
+
+    async def load_history(self, job: str, since: int, limit: int) -> list[dict[str, Any]]:
+        parameters = {"job": job, "since": since, "limit": limit}
+        rows = await self._reader.execute_fetchall(QUERIES["load_history"], parameters)
+        return [{**dict(row), "data": orjson.loads(row["data"])} for row in rows]
+
+    def _visible(self, grants: frozenset[str]) -> str:
+        """Owners whose jobs may be seen: whoever holds all the tokens that a job was submitted with."""
+        return orjson.dumps([owner for owner, needed in self._owners.items() if needed <= grants]).decode()

@@ -1,0 +1,83 @@
+"""Rows to what the core remembers, and back."""
+
+import sqlite3
+from typing import Any
+
+import orjson
+
+from rainbow_protocol.job import JobRequest
+from rainbowd.core.state import Cluster, Job, Shape
+from rainbowd.core.transitions import JobState
+from rainbowd.resources.totals import Totals
+
+
+def job_row(job: Job) -> tuple[Any, ...]:
+    """In the order of the query `save_job`."""
+    return (
+        job.id,
+        job.owner,
+        job.key,
+        job.name,
+        job.state,
+        job.attempt,
+        job.cluster,
+        job.reason,
+        job.exit_code,
+        job.native_id,
+        job.submitted_at,
+        job.assigned_at,
+        job.started_at,
+        job.finished_at,
+        job.cancel_requested,
+        job.report_seq,
+        job.history_len,
+    )
+
+
+def read_job(row: sqlite3.Row) -> Job:
+    request = JobRequest.model_validate_json(row["request"])
+    return Job(
+        id=row["id"],
+        owner=row["owner"],
+        grants=tuple(orjson.loads(row["grants"])),
+        wanted=None if request.clusters is None else tuple(sorted(set(request.clusters))),
+        key=row["key"],
+        name=row["name"],
+        shape=Shape(**request.shape.model_dump()),
+        payload=row["request"].encode(),
+        submitted_at=row["submitted_at"],
+        state=JobState(row["state"]),
+        attempt=row["attempt"],
+        cluster=row["cluster"],
+        reason=row["reason"],
+        exit_code=row["exit_code"],
+        native_id=row["native_id"],
+        assigned_at=row["assigned_at"],
+        started_at=row["started_at"],
+        finished_at=row["finished_at"],
+        cancel_requested=bool(row["cancel_requested"]),
+        report_seq=row["report_seq"],
+        history_len=row["history_len"],
+    )
+
+
+def cluster_row(name: str, cluster: Cluster) -> dict[str, Any]:
+    resources = None if cluster.resources is None else orjson.dumps(cluster.resources).decode()
+    return {
+        "name": name,
+        "registered_at": cluster.registered_at,
+        "secret_hash": cluster.secret_hash,
+        "token_hash": cluster.token_hash,
+        "resources": resources,
+    }
+
+
+def read_cluster(row: sqlite3.Row) -> Cluster:
+    resources = None if row["resources"] is None else Totals(**orjson.loads(row["resources"]))
+    return Cluster(
+        name=row["name"],
+        registered_at=row["registered_at"],
+        secret_hash=row["secret_hash"],
+        token_hash=row["token_hash"],
+        resources=resources,
+    )
