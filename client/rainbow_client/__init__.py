@@ -1,1 +1,68 @@
-"""The SDK and the `rainbow` command. Imports only the protocol."""
+"""The SDK and the `rainbow` command. Imports only the protocol.
+
+    async with rainbow_client.Client("ws://localhost:8484", tokens=[token]) as rainbow:
+        job = await rainbow.submit(["hostname"], tasks=2)
+        [status] = await rainbow.wait([job.job])
+
+Names load on first use, so that `rainbow --version` does not pay for a WebSocket library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rainbow_client.client import Client
+    from rainbow_client.config import Config, ConfiguredCluster
+    from rainbow_client.errors import ConfigError, ConnectionFailed, InvalidRequest, RainbowError, Refused
+    from rainbow_client.output import Output
+    from rainbow_client.requests import job_request
+    from rainbow_protocol.job import JobRequest, Shape, Totals
+    from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SubmitResult
+
+_HOMES = {
+    "Client": "rainbow_client.client",
+    "Config": "rainbow_client.config",
+    "ConfiguredCluster": "rainbow_client.config",
+    "ConfigError": "rainbow_client.errors",
+    "ConnectionFailed": "rainbow_client.errors",
+    "InvalidRequest": "rainbow_client.errors",
+    "RainbowError": "rainbow_client.errors",
+    "Refused": "rainbow_client.errors",
+    "Output": "rainbow_client.output",
+    "job_request": "rainbow_client.requests",
+    "JobRequest": "rainbow_protocol.job",
+    "Shape": "rainbow_protocol.job",
+    "Totals": "rainbow_protocol.job",
+    "ClusterInfo": "rainbow_protocol.messages.client",
+    "Event": "rainbow_protocol.messages.client",
+    "Explanation": "rainbow_protocol.messages.client",
+    "JobStatus": "rainbow_protocol.messages.client",
+    "SubmitResult": "rainbow_protocol.messages.client",
+}
+
+__all__ = [
+    "Client",
+    "ClusterInfo",
+    "Config",
+    "ConfigError",
+    "ConfiguredCluster",
+    "ConnectionFailed",
+    "Event",
+    "Explanation",
+    "InvalidRequest",
+    "JobRequest",
+    "JobStatus",
+    "Output",
+    "RainbowError",
+    "Refused",
+    "Shape",
+    "SubmitResult",
+    "Totals",
+    "job_request",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

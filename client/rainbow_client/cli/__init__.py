@@ -1,0 +1,80 @@
+"""The command `rainbow`. Each command is a module of its own, loaded only when it is called."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from rainbow_client.cli.frame import EXIT_CODES, Invocation, common_options, tell_error
+from rainbow_client.errors import RainbowError
+
+# name → module and the line that `rainbow --help` shows, so that help need not load them all
+COMMANDS = {
+    "submit": ("submit", "Submit a job: clusters bid, the best one runs it."),
+    "jobs": ("jobs", "List jobs, newest first."),
+    "status": ("jobs", "Show the state of jobs."),
+    "wait": ("wait", "Wait until jobs have ended; exit with their exit code."),
+    "logs": ("logs", "Show a job's output; with -f, follow it."),
+    "cancel": ("jobs", "Cancel jobs."),
+    "explain": ("explain", "Tell why a job runs where it runs: who was asked, each bid, who won."),
+    "clusters": ("clusters", "List the clusters that you may use."),
+    "register": ("register", "Register a cluster with the daemon."),
+    "config": ("config", "Write the configuration of this command."),
+    "up": ("local", "Start a federation on this machine: a daemon and clusters."),
+    "down": ("local", "Stop the federation that `rainbow up` started."),
+}
+
+
+class LazyCommands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(import_module(f"rainbow_client.cli.{module}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), words) for code, words in EXIT_CODES.items()])
+
+
+def _show_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        click.echo(f"rainbow {version('rainbowd')}")
+        ctx.exit()
+
+
+@click.command(cls=LazyCommands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show the version."
+)
+@common_options
+def rainbow() -> None:
+    """Submit jobs to many clusters at once: they bid in real time, and the best bid runs the job."""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    invocation = Invocation()
+    try:
+        code = rainbow.main(args, prog_name="rainbow", standalone_mode=False, obj=invocation)
+    except click.UsageError as mistake:
+        help_command = f"{mistake.ctx.command_path} --help" if mistake.ctx else "rainbow --help"
+        tell_error(invocation, "usage", mistake.format_message().rstrip("."), f"`{help_command}` tells how.")
+        code = 2
+    except click.ClickException as mistake:
+        tell_error(invocation, "error", mistake.format_message(), "")
+        code = mistake.exit_code
+    except click.Abort:
+        code = 130
+    except RainbowError as error:
+        code = tell_error(invocation, error.code, error.message, error.hint, error)
+    sys.exit(code or 0)

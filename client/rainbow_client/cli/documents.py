@@ -1,0 +1,61 @@
+"""The JSON that others build on: these names are promised in docs/cli.md."""
+
+from typing import Any
+
+from rainbow_client.output import Output
+from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SubmitResult
+
+
+def submit_document(result: SubmitResult) -> dict[str, Any]:
+    return {"job": result.job, "state": result.state, "duplicate": result.duplicate}
+
+
+def status_document(status: JobStatus) -> dict[str, Any]:
+    return {
+        "job": status.job,
+        "state": status.state,
+        "cluster": status.cluster,
+        "attempt": status.attempt,
+        "exit_code": status.exit_code,
+        "reason": status.reason,
+        "submitted_at": status.submitted_at,
+        "assigned_at": status.assigned_at,
+        "started_at": status.started_at,
+        "finished_at": status.finished_at,
+        "name": status.name,
+        "native_id": status.native_id,
+        "cancel_requested": status.cancel_requested,
+    }
+
+
+def event_document(event: Event) -> dict[str, Any]:
+    return {"at": event.at, "event": event.event} | event.data | {"seq": event.seq, "state": event.state}
+
+
+def explain_document(explanation: Explanation) -> dict[str, Any]:
+    return {
+        "job": explanation.job,
+        "state": explanation.state,
+        "reason": explanation.reason,
+        "policy": explanation.policy,
+        "clusters": [verdict.model_dump() for verdict in explanation.clusters],
+        "bids": [bid.model_dump() for bid in explanation.bids],
+        "winner": explanation.winner,
+        "history": [event_document(event) for event in explanation.history],
+    }
+
+
+def cluster_document(cluster: ClusterInfo) -> dict[str, Any]:
+    totals = cluster.resources
+    return {
+        "name": cluster.name,
+        "state": cluster.state,
+        "nodes": totals.nodes if totals else None,
+        "cores": totals.nodes * totals.cores_per_node if totals else None,
+        "gpus": totals.nodes * totals.gpus_per_node if totals else None,
+        "free": cluster.free.model_dump() if cluster.free else {},
+    }
+
+
+def output_document(piece: Output, text: str) -> dict[str, Any]:
+    return {"stream": piece.stream, "offset": piece.offset, "data": text}

@@ -1,0 +1,89 @@
+"""`rainbow jobs`, `rainbow status` and `rainbow cancel`."""
+
+import time
+
+import click
+
+from rainbow_client.cli.documents import status_document
+from rainbow_client.cli.frame import Invocation, common_options, with_client
+from rainbow_client.cli.json_lines import print_json
+from rainbow_client.cli.screen import print_line, print_table, state_text
+from rainbow_client.duration import format_duration
+from rainbow_protocol.job import JOB_STATES, JobState
+from rainbow_protocol.messages.client import JobStatus
+
+_OUTCOMES = {
+    "cancelled": "is cancelled",
+    "cancelling": "is being cancelled: its cluster was told",
+    "already_over": "had already ended",
+}
+
+
+@click.command()
+@click.option("--state", "states", multiple=True, type=click.Choice(JOB_STATES), help="Only these; may be repeated.")
+@click.option("--cluster", metavar="CLUSTER", help="Only jobs of this cluster.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="At most so many.")
+@common_options
+@click.pass_obj
+def jobs(invocation: Invocation, states: tuple[JobState, ...], cluster: str | None, limit: int) -> None:
+    """List jobs, newest first."""
+    found = with_client(invocation, lambda client: client.jobs(states=states, cluster=cluster, limit=limit))
+    if invocation.json:
+        print_json([status_document(status) for status in found])
+    elif found:
+        _print_statuses(found)
+    else:
+        print_line("No jobs. `rainbow submit -- COMMAND` makes one.")
+
+
+@click.command()
+@common_options
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.pass_obj
+def status(invocation: Invocation, jobs: tuple[str, ...]) -> None:
+    """Show the state of one or more jobs."""
+    found = with_client(invocation, lambda client: client.status(jobs))
+    if invocation.json:
+        for one in found:
+            print_json(status_document(one))
+    else:
+        _print_statuses(found)
+
+
+@click.command()
+@common_options
+@click.argument("jobs", metavar="JOB...", nargs=-1, required=True)
+@click.pass_obj
+def cancel(invocation: Invocation, jobs: tuple[str, ...]) -> None:
+    """Cancel one or more jobs. A running one gets SIGTERM, and SIGKILL if that does not end it."""
+    for result in with_client(invocation, lambda client: client.cancel(jobs)):
+        if invocation.json:
+            print_json(result.model_dump())
+        else:
+            print_line(f"{result.job} {_OUTCOMES[result.outcome]} (", state_text(result.state), ")")
+
+
+def _print_statuses(found: list[JobStatus]) -> None:
+    now = time.time()
+    print_table(
+        ["JOB", "NAME", "STATE", "CLUSTER", ">EXIT", ">AGE", ">RAN", "REASON"],
+        [
+            (
+                one.job,
+                one.name,
+                state_text(one.state),
+                one.cluster or "-",
+                "-" if one.exit_code is None else str(one.exit_code),
+                format_duration(max(0.0, now - one.submitted_at)),
+                _ran(one, now),
+                one.reason or ("cancel requested" if one.cancel_requested and one.finished_at is None else ""),
+            )
+            for one in found
+        ],
+    )
+
+
+def _ran(one: JobStatus, now: float) -> str:
+    if one.started_at is None:
+        return "-"
+    return format_duration(max(0.0, (one.finished_at or now) - one.started_at))

@@ -1,0 +1,171 @@
+"""`rainbow submit`."""
+
+import asyncio
+import sys
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+import click
+
+from rainbow_client.cli.documents import event_document, status_document, submit_document
+from rainbow_client.cli.frame import Invocation, common_options, exit_code_of, note, with_client
+from rainbow_client.cli.json_lines import print_json
+from rainbow_client.cli.output import pass_on
+from rainbow_client.duration import parse_duration_s
+from rainbow_client.errors import InvalidRequest
+from rainbow_client.printable import printable
+from rainbow_client.requests import job_request
+from rainbow_client.story import sentence
+from rainbow_protocol.job import JobRequest
+from rainbow_protocol.messages.client import JobStatus
+
+if TYPE_CHECKING:
+    from rainbow_client.client import Client
+
+
+class Duration(click.ParamType[float]):
+    name = "time"
+
+    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            return value if isinstance(value, float) else parse_duration_s(str(value))
+        except InvalidRequest as mistake:
+            self.fail(f"{mistake.message}. {mistake.hint}", param, ctx)
+
+
+def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--env'")
+        found[name] = value
+    return found
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.option("-N", "--nodes", type=int, metavar="N", help="Spread the tasks over so many nodes.")
+@click.option("-n", "--tasks", type=int, metavar="N", help="Number of tasks.  [default: one, or one a node]")
+@click.option("-c", "--cores-per-task", type=int, metavar="N", default=1, show_default=True)
+@click.option("-g", "--gpus-per-task", type=int, metavar="N", default=0, show_default=True)
+@click.option("-t", "--time-limit", type=Duration(), help="90, 90s, 5m, 1h30m, 2d, MM:SS or HH:MM:SS.")
+@click.option("--name", help="A name for people.  [default: the command's]")
+@click.option("--cwd", metavar="DIR", help="Where it runs.  [default: the cluster decides]")
+@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated.")
+@click.option("--cluster", "clusters", multiple=True, metavar="CLUSTER", help="Only this one; may be repeated.")
+@click.option("--key", help="Idempotency key: a repeated submit with it returns the first job.")
+@click.option("--wait", "wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
+@click.option("--watch", "watch", is_flag=True, help="The same, and show events and output as they come.")
+@common_options
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.pass_obj
+def submit(
+    invocation: Invocation,
+    nodes: int | None,
+    tasks: int | None,
+    cores_per_task: int,
+    gpus_per_task: int,
+    time_limit: float | None,
+    name: str | None,
+    cwd: str | None,
+    env: tuple[str, ...],
+    clusters: tuple[str, ...],
+    key: str | None,
+    wait: bool,
+    watch: bool,
+    command: tuple[str, ...],
+) -> int:
+    """Submit COMMAND as a job. Put -- before a command that has options of its own.
+
+    Prints the job's id. The clusters that could run it are asked, and the one that starts it first gets it.
+    """
+    variables = _variables(env)
+    request = job_request(
+        command,
+        nodes=nodes,
+        tasks=tasks,
+        cores_per_task=cores_per_task,
+        gpus_per_task=gpus_per_task,
+        time_limit_s=time_limit,
+        name=name,
+        cwd=cwd,
+        env=variables,
+        clusters=clusters,
+    )
+    job: list[str] = []
+    try:
+        status = with_client(
+            invocation,
+            lambda client: _submit(client, invocation, request, key, wait, watch, job),
+            waiting=wait or watch,
+        )
+    except KeyboardInterrupt:
+        if not job:
+            note("\nrainbow: interrupted before the daemon confirmed the job; `rainbow jobs` tells whether it took it")
+        else:
+            note(
+                f"\nrainbow: job {job[0]} goes on; come back with `rainbow wait {job[0]}` or `rainbow logs -f {job[0]}`"
+            )
+        return 130
+    return exit_code_of(status) if status is not None else 0
+
+
+async def _submit(
+    client: "Client",
+    invocation: Invocation,
+    request: JobRequest,
+    key: str | None,
+    wait: bool,
+    watch: bool,
+    submitted: list[str],
+) -> JobStatus | None:
+    result = await client.submit(request, key=key)
+    job = str(result.job)
+    submitted.append(job)
+    if watch:
+        return await _watch(client, job, invocation.json)
+    if not wait:
+        if invocation.json:
+            print_json(submit_document(result))
+        else:
+            click.echo(job)
+            if sys.stdout.isatty():
+                note(f"`rainbow explain {job}` tells where it went and why, `rainbow logs -f {job}` shows its output")
+        return None
+    if not invocation.json:
+        click.echo(job)
+    [status] = await client.wait(job)
+    if invocation.json:
+        print_json(status_document(status))
+    elif status.state != "completed":
+        note(f"rainbow: job {job} {_end_words(status)}")
+    return status
+
+
+async def _watch(client: "Client", job: str, as_json: bool) -> JobStatus:
+    """Events go to stderr and output to where the job wrote it, so that a pipe gets the output only."""
+    if not as_json:
+        note(f"rainbow: job {job}")
+
+    async def tell() -> None:
+        async with aclosing(client.watch(job)) as events:
+            async for event in events:
+                if as_json:
+                    print_json({"job": event.job} | event_document(event))
+                else:
+                    note(f"rainbow: {sentence(event)}")
+
+    telling = asyncio.create_task(tell())
+    try:
+        await pass_on(client.logs(job, follow=True), as_json)
+        await telling
+    finally:
+        telling.cancel()
+    [status] = await client.status(job)
+    if as_json:
+        print_json(status_document(status))
+    return status
+
+
+def _end_words(status: JobStatus) -> str:
+    return status.state + (f": {printable(status.reason)}" if status.reason else "")

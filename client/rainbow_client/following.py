@@ -1,0 +1,102 @@
+"""Following a job: its events and its output, across broken connections, each piece exactly once."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+
+from rainbow_client.errors import InvalidRequest, Refused, SessionLost, UnknownJob
+from rainbow_client.link import ANSWER_S_MAX, Link
+from rainbow_client.output import Output
+from rainbow_client.requests import pages
+from rainbow_client.session import CLOSE_S_MAX, Feed, Session
+from rainbow_protocol import limits
+from rainbow_protocol.errors import ErrorCode
+from rainbow_protocol.job import TERMINAL_STATES
+from rainbow_protocol.messages.client import Event, Logs, LogsAnswer
+
+_NOT_READABLE_NOW = (ErrorCode.NO_OUTPUT, ErrorCode.CLUSTER_OFFLINE)
+
+
+async def follow_events(link: Link, jobs: list[str], since: int) -> AsyncGenerator[Event, None]:
+    """Yields each event of (job, seq) once. After a break it asks again from the last one seen."""
+    if len(jobs) > limits.WATCHES_PER_SESSION_MAX:
+        raise InvalidRequest(
+            f"{len(jobs)} jobs are too many to watch at once",
+            f"Watch at most {limits.WATCHES_PER_SESSION_MAX} of them.",
+        )
+    seen = dict.fromkeys(jobs, since)  # the open jobs, each with the seq of its last event
+    patience = link.patience()
+    while seen:
+        session = await link.session()
+        feed = Feed()
+        watches: list[int] = []
+        try:
+            for page in pages(list(seen)):
+                watches.append(await session.watch(page, min(seen[job] for job in page), feed))
+            while seen and (frame := await feed.next()) is not None:
+                patience.progress()
+                if frame.unknown:
+                    raise UnknownJob(*frame.unknown)
+                for event in frame.items:
+                    if event.job not in seen or event.seq <= seen[event.job]:
+                        continue
+                    seen[event.job] = event.seq
+                    if event.state in TERMINAL_STATES:
+                        del seen[event.job]
+                    yield event
+            if session.lost:
+                raise SessionLost("the connection broke")
+        except SessionLost as cause:
+            if not cause.reconnect:
+                raise
+            await patience.pause_or_raise(cause)
+        finally:
+            await _unwatch(session, watches)
+
+
+async def _unwatch(session: Session, watches: list[int]) -> None:
+    """Politeness: a session that breaks or dawdles meanwhile has forgotten the watch anyway."""
+    with suppress(SessionLost, TimeoutError):
+        async with asyncio.timeout(CLOSE_S_MAX):
+            await session.unwatch(watches)
+
+
+async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Output, None]:
+    """Reads on from where the last piece ended, so that nothing is repeated or missed.
+
+    While a followed job has no output to read (it waits, or its cluster is away), the job's events tell when
+    to ask again. Each try uses up an event, so a refusal is never answered by asking in a circle.
+    """
+    offsets = {"stdout": 0, "stderr": 0}
+    wait_s = limits.OUTPUT_WAIT_S_MAX if follow else 0.0
+    over = False
+    async with aclosing(follow_events(link, [job], 0)) as events:
+        while True:
+            request = Logs(
+                id=0, job=job, stdout_offset=offsets["stdout"], stderr_offset=offsets["stderr"], wait_s=wait_s
+            )
+            try:
+                answer = await link.call(request, LogsAnswer, answer_s=ANSWER_S_MAX + wait_s)
+            except Refused as refused:
+                if not follow or refused.code not in _NOT_READABLE_NOW:
+                    raise
+                if over and refused.code == ErrorCode.NO_OUTPUT:
+                    return  # it ended without ever having run
+                if over:
+                    raise
+                over = not await _worth_asking_again(events)
+                continue
+            pieces = [Output.of(chunk) for chunk in answer.chunks if chunk.data]
+            for piece in pieces:
+                offsets[piece.stream] = piece.end
+                yield piece
+            if answer.done or (not follow and not pieces):
+                return
+
+
+async def _worth_asking_again(events: AsyncGenerator[Event, None]) -> bool:
+    """Waits until the job starts or its cluster comes back. False when the job has ended."""
+    async for event in events:
+        if event.event in ("running", "reconnected"):
+            return True
+    return False

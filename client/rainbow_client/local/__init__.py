@@ -1,0 +1,1 @@
+"""A federation on one machine: a daemon and clusters as ordinary processes in one directory."""

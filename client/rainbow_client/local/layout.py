@@ -1,0 +1,68 @@
+"""Where things lie in a federation's directory.
+
+rainbow-config.yaml        the client's configuration
+rainbowd.yaml              the daemon's; rainbowd.url is written by the daemon when it is ready
+registration-secret
+state/rainbow.db
+agents/NAME.yaml           one for each cluster, with its state in agents/NAME/
+run/NAME.pid               one for each process
+logs/NAME.log
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rainbow_client.config_search import FILE_NAME
+
+DAEMON = "rainbowd"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    root: Path
+
+    def make(self) -> None:
+        for directory in (self.root, self.root / "state", self.root / "agents", self.root / "run", self.root / "logs"):
+            directory.mkdir(mode=0o700, parents=directory == self.root, exist_ok=True)
+        self.root.chmod(0o700)
+
+    @property
+    def client_config(self) -> Path:
+        return self.root / FILE_NAME
+
+    @property
+    def daemon_config(self) -> Path:
+        return self.root / "rainbowd.yaml"
+
+    @property
+    def ready_file(self) -> Path:
+        return self.root / "rainbowd.url"
+
+    @property
+    def registration_secret(self) -> Path:
+        return self.root / "registration-secret"
+
+    @property
+    def database(self) -> Path:
+        return self.root / "state" / "rainbow.db"
+
+    @property
+    def lock(self) -> Path:
+        return self.root / "run" / "lock"
+
+    def agent_config(self, name: str) -> Path:
+        return self.root / "agents" / f"{name}.yaml"
+
+    def agent_state(self, name: str) -> Path:
+        return self.root / "agents" / name
+
+    def pid_file(self, process: str) -> Path:
+        return self.root / "run" / f"{process}.pid"
+
+    def log_file(self, process: str) -> Path:
+        return self.root / "logs" / f"{process}.log"
+
+    def agents(self) -> list[str]:
+        """The clusters that have a configuration here, oldest first."""
+        found = sorted((self.root / "agents").glob("*.yaml"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+        return [path.stem for path in found]

@@ -1,0 +1,157 @@
+"""A job's history told in words: the auctions it went through, and a sentence for each event.
+
+Pure: events in, words out. `rainbow explain`, `--watch` and the demo tell the same story.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rainbow_client.printable import printable
+from rainbow_client.wording import cost_words, count, eta_words, reason_words, shape_words
+from rainbow_protocol.messages.client import Event
+
+POLICIES = {"earliest": "the earliest start wins, then the lower cost, then the name"}
+
+
+@dataclass(slots=True)
+class Row:
+    """What one cluster did in an auction."""
+
+    cluster: str
+    answer: str  # yes, no, left out, no answer
+    eta_s: float | None = None
+    cost: float | None = None
+    reason: str = ""
+    won: bool = False
+
+
+@dataclass(slots=True)
+class Auction:
+    attempt: int
+    round: int
+    rows: list[Row] = field(default_factory=list)
+    winner: str | None = None
+    outcome: str = ""
+    open: bool = True
+
+
+def auctions(history: Iterable[Event]) -> list[Auction]:
+    """Each `offered` opens an auction; `awarded` or `declined` of the same attempt and round closes it."""
+    found: list[Auction] = []
+    for event in history:
+        number = (int(event.data.get("attempt") or 0), int(event.data.get("round") or 0))
+        if event.event == "offered":
+            found.append(Auction(*number, rows=[_verdict(item) for item in _items(event, "clusters")]))
+        elif event.event in ("awarded", "declined"):
+            auction = next((known for known in reversed(found) if (known.attempt, known.round) == number), None)
+            if auction is None:  # its offer was not written down: the history is bounded
+                auction = Auction(*number)
+                found.append(auction)
+            _close(auction, event)
+    return found
+
+
+def _verdict(item: Mapping[str, Any]) -> Row:
+    asked = item.get("verdict") == "asked"
+    return Row(_name(item), "no answer yet" if asked else "not asked", reason="" if asked else reason_words(item))
+
+
+def _close(auction: Auction, event: Event) -> None:
+    auction.open = False
+    winner = event.data.get("winner")
+    auction.winner = printable(str(winner)) if winner else None
+    auction.outcome = reason_words(event.data, "why") or reason_words(event.data)
+    rows = {row.cluster: row for row in auction.rows}
+    for bid in _items(event, "bids"):
+        row = rows.setdefault(_name(bid), Row(_name(bid), ""))
+        row.answer, row.eta_s, row.cost = str(bid.get("answer")), bid.get("eta_s"), bid.get("cost")
+        row.reason = reason_words(bid)
+        row.won = row.cluster == auction.winner
+    for row in rows.values():
+        if row.answer == "no answer yet":
+            row.answer = "no answer"
+    # The winner first, then the other bids, then those that were not asked.
+    order = {"yes": 0, "no": 1, "no answer": 2, "not asked": 3}
+    auction.rows = sorted(rows.values(), key=lambda row: (not row.won, order.get(row.answer, 4), row.cluster))
+
+
+def sentence(event: Event) -> str:
+    """One event in words, without the time."""
+    tell = _SENTENCES.get(event.event)
+    return tell(event) if tell is not None else f"{printable(event.event)} {_reason(event)}".rstrip(" :")
+
+
+def _submitted(event: Event) -> str:
+    return f"submitted {printable(str(event.data.get('name') or event.job))}: {shape_words(event.data)}"
+
+
+def _offered(event: Event) -> str:
+    asked = [_name(item) for item in _items(event, "clusters") if item.get("verdict") == "asked"]
+    left_out = len(_items(event, "clusters")) - len(asked)
+    words = f"asked {', '.join(asked) or 'nobody'}"
+    return words + (f" ({count(left_out, 'other')} cannot hold it)" if left_out else "")
+
+
+def _awarded(event: Event) -> str:
+    bids = {_name(bid): bid for bid in _items(event, "bids")}
+    winner = printable(str(event.data.get("winner")))
+    bid = bids.get(winner, {})
+    why = reason_words(event.data, "why")
+    terms = f"starts {eta_words(bid.get('eta_s'))}, costs {cost_words(bid.get('cost'))}"
+    return f"{winner} won: {terms}" + (f" ({why})" if why else "")
+
+
+def _rejected(event: Event) -> str:
+    reasons = [f"{_name(item)}: {reason_words(item)}" for item in _items(event, "clusters")]
+    return "; ".join([f"rejected{_reason(event)}", *reasons])
+
+
+def _ended(event: Event) -> str:
+    words = event.event
+    if event.data.get("cluster"):
+        words += f" on {_name(event.data)}"
+    if event.data.get("exit_code") is not None:
+        words += f" with exit code {event.data['exit_code']}"
+    return words + _reason(event)
+
+
+def _on_cluster(event: Event) -> str:
+    native = event.data.get("native_id")
+    return f"{event.event} on {_name(event.data)}" + (f" as {printable(str(native))}" if native else "")
+
+
+_SENTENCES = {
+    "submitted": _submitted,
+    "rejected": _rejected,
+    "waiting": lambda event: f"waits{_reason(event)}",
+    "offered": _offered,
+    "declined": lambda event: f"nobody took it{_reason(event)}",
+    "awarded": _awarded,
+    "refused": lambda event: f"{_name(event.data)} refused the award{_reason(event)}",
+    "assigned": lambda event: f"{_name(event.data)} accepted and was told to start it",
+    "queued": _on_cluster,
+    "running": _on_cluster,
+    "returned": lambda event: f"{_name(event.data)} gave it back without running it{_reason(event)}",
+    "cancel_requested": lambda event: "somebody asked to cancel it",
+    "disconnected": lambda event: f"lost the connection to {_name(event.data)}; the job stays there",
+    "reconnected": lambda event: f"{_name(event.data)} is back",
+    "completed": _ended,
+    "failed": _ended,
+    "cancelled": _ended,
+    "lost": _ended,
+}
+
+
+def _items(event: Event, key: str) -> list[Mapping[str, Any]]:
+    items = event.data.get(key)
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _name(data: Mapping[str, Any]) -> str:
+    return printable(str(data.get("cluster") or "?"))
+
+
+def _reason(event: Event) -> str:
+    words = reason_words(event.data)
+    return f": {words}" if words else ""
