@@ -1,0 +1,1 @@
+"""Where jobs really run. `base` is the port; one backend a file."""

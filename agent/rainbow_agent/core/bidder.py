@@ -1,0 +1,53 @@
+"""Yes with when and how much, or No in words. Nothing here changes anything; a Yes is held by the machine."""
+
+from dataclasses import dataclass
+
+from rainbow_agent.core.model import Shape
+from rainbow_agent.core.placement import why_never
+from rainbow_agent.core.pricing import Prices, cost
+from rainbow_agent.core.schedule import Estimate, Schedule
+
+ETA_S_MAX = 10 * 366 * 24 * 3600.0  # as on the wire
+ETA_DECIMALS = 3
+ETA_S_STEP = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Yes:
+    eta_s: float
+    cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class No:
+    reason: str
+
+
+class Bidder:
+    def __init__(self, schedule: Schedule, prices: Prices, queue_max: int) -> None:
+        self._schedule = schedule
+        self._prices = prices
+        self._queue_max = queue_max
+
+    def objection(self, shape: Shape) -> str | None:
+        """Why this job cannot be taken at all, or None."""
+        never = why_never(shape, self._schedule.totals)
+        if never is not None:
+            return never
+        ahead = self._schedule.queued + self._schedule.waiting
+        if ahead >= self._queue_max:
+            return f"queue is full: {ahead} jobs wait here, the limit is {self._queue_max}"
+        return None
+
+    def price(self, shape: Shape, estimate: Estimate, now: float) -> Yes | No:
+        eta_s = eta(estimate.start, now)
+        if eta_s > ETA_S_MAX:
+            return No("could not start within ten years")
+        return Yes(eta_s, cost(shape, self._schedule.duration_s(shape), self._prices, self._schedule.totals))
+
+
+def eta(start: float, now: float) -> float:
+    """Exactly zero only for what can start now; a moment later is never rounded down to it."""
+    if start <= now:
+        return 0.0
+    return max(ETA_S_STEP, round(start - now, ETA_DECIMALS))
