@@ -27,6 +27,8 @@ def check(world: World) -> None:
             _must(world.clusters[job.cluster or ""].online, f"{job.id} is awarded to an offline cluster")
         if auction is not None:
             _must(auction.attempt == job.attempt, f"{job.id} has an auction of another attempt")
+            for name in auction.asked | {bid.cluster for bid in auction.ranking}:
+                _must(world.clusters[name].online, f"{job.id} waits for {name}, which is offline")
         if job.state is JobState.PENDING:
             _must(job.cluster is None, f"{job.id} is pending at {job.cluster}")
             waits = job.id in world.waiting

@@ -1,0 +1,1 @@
+"""A seeded simulation of the federation: virtual time, an unreliable network, processes that crash anywhere."""
