@@ -4,9 +4,9 @@ Everything about a job carries (job, attempt). A message about an attempt that
 is not the current one changes nothing; the daemon answers it with `releases`.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
 from rainbow_protocol.job import Free, JobRequest, Line, Reason, Shape, Totals, WireModel
@@ -61,6 +61,13 @@ class Bid(AttemptRef):
     eta_s: float | None = Field(default=None, ge=0, le=limits.ETA_S_MAX)
     cost: float | None = Field(default=None, ge=0, le=limits.COST_MAX)
     reason: Reason = ""
+
+    @model_validator(mode="after")
+    def _yes_says_when_and_how_much(self) -> Self:
+        # Taken for zero, what is missing would win every auction.
+        if self.answer == "yes" and (self.eta_s is None or self.cost is None):
+            raise ValueError("a Yes needs eta_s and cost")
+        return self
 
 
 class Bids(WireModel):

@@ -59,7 +59,7 @@ def _smallest(schema: Document, defs: Document) -> Any:
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:
-        return schema["enum"][0]
+        return schema["enum"][-1]  # of a bid that is No, which needs nothing more
     kind = schema.get("type")
     if kind == "object":
         required = schema.get("required", [])
@@ -149,6 +149,8 @@ def _any(schema: Document, defs: Document) -> st.SearchStrategy[Any]:
     match schema.get("title"):
         case "Shape":
             return _any_object(schema, defs).map(_with_a_task_for_every_node)
+        case "Bid":
+            return _any_object(schema, defs).map(_with_what_a_yes_needs)
         case "Env":
             return _ENV
         case "Command":
@@ -201,6 +203,10 @@ def _any_object(schema: Document, defs: Document) -> st.SearchStrategy[Document]
 def _with_a_task_for_every_node(shape: Document) -> Document:
     nodes = shape.get("nodes")
     return shape if nodes is None else {**shape, "tasks": max(nodes, shape.get("tasks", 1))}
+
+
+def _with_what_a_yes_needs(bid: Document) -> Document:
+    return {"eta_s": 0, "cost": 0} | {name: value for name, value in bid.items() if value is not None}
 
 
 def _without_nul(text: str) -> str:

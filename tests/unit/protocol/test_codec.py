@@ -146,6 +146,17 @@ def test_a_wrong_field_is_named(document: dict[str, Any], where: str) -> None:
     assert error.ref == (1 if type(document.get("id")) is int and document["id"] == 1 else None)
 
 
+@pytest.mark.parametrize("missing", ["eta_s", "cost"])
+def test_a_yes_says_when_and_how_much(missing: str) -> None:
+    """Taken for zero, what is missing would win every auction."""
+    bid = {"job": JOB, "attempt": 1, "answer": "yes", "eta_s": 0, "cost": 0}
+    codec.from_agent.decode(json.dumps({"type": "bids", "items": [bid]}))
+    del bid[missing]
+    error = refusal(json.dumps({"type": "bids", "items": [bid]}), codec.from_agent)
+    assert error.message == "bids: items.0: a Yes needs eta_s and cost"
+    codec.from_agent.decode(json.dumps({"type": "bids", "items": [{**bid, "answer": "no"}]}))
+
+
 def test_the_request_id_is_kept_only_if_it_is_one() -> None:
     for request_id in (0, limits.REQUEST_ID_MAX):
         assert refusal(json.dumps({"type": "status", "id": request_id, "jobs": []})).ref == request_id
