@@ -171,7 +171,7 @@ class Client:
             found += answer.items
             unknown += answer.unknown
         if unknown:
-            raise UnknownJob(*unknown)
+            raise UnknownJob(unknown, found)
         return found
 
     async def jobs(
@@ -204,7 +204,7 @@ class Client:
             results += answer.items
             unknown += answer.unknown
         if unknown:
-            raise UnknownJob(*unknown)
+            raise UnknownJob(unknown, results)
         return results
 
     async def explain(self, job: str) -> Explanation:

@@ -14,6 +14,9 @@ Each carries a stable `code`, a sentence, and a hint that says what to do next.
 """
 
 # ruff: noqa: N818 - the names say what happened; an Error at the end of each would say it twice
+from collections.abc import Sequence
+from typing import Any
+
 from rainbow_protocol.errors import HINTS, ErrorCode
 
 
@@ -58,10 +61,13 @@ class Unauthorized(Refused):
 
 
 class UnknownJob(Refused):
-    def __init__(self, *jobs: str) -> None:
+    """`found` is what the daemon said about the other jobs of the same request."""
+
+    def __init__(self, jobs: Sequence[str], found: Sequence[Any] = ()) -> None:
         words = f"there is no job {jobs[0]}" if len(jobs) == 1 else f"there are no jobs {', '.join(jobs)}"
         super().__init__(ErrorCode.UNKNOWN_JOB, f"{words} that you can see", HINTS[ErrorCode.UNKNOWN_JOB])
-        self.jobs = jobs
+        self.jobs = list(jobs)
+        self.found = list(found)
 
 
 class FederationError(RainbowError):

@@ -36,7 +36,7 @@ async def follow_events(link: Link, jobs: list[str], since: int) -> AsyncGenerat
             while seen and (frame := await feed.next()) is not None:
                 patience.progress()
                 if frame.unknown:
-                    raise UnknownJob(*frame.unknown)
+                    raise UnknownJob(frame.unknown)
                 for event in frame.items:
                     if event.job not in seen or event.seq <= seen[event.job]:
                         continue

@@ -7,12 +7,17 @@ A session never mends itself: when it breaks, everything that waits on it gets
 import asyncio
 import itertools
 import logging
+import os
+import socket
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from rainbow_client.errors import ConfigError, ConnectionFailed, RainbowError, Refused, SessionLost, Unauthorized
@@ -141,14 +146,22 @@ class Session:
                 await self.ask(Unwatch(id=0, jobs=sorted(jobs - others)))
 
     async def close(self) -> None:
-        await self._websocket.close()
+        if not self.lost:
+            await self._shut()
         await self._reader
 
+    async def _shut(self, code: int = 1000) -> None:
+        with suppress(ConnectionClosed), _closed_transport_is_closed(self._websocket):
+            await self._websocket.close(code)
+
     async def _send(self, request: Request, number: int) -> None:
+        if self._websocket.state is not State.OPEN:
+            await asyncio.shield(self._reader)  # about to say why
         if self._lost is not None:
             raise self._lost
         try:
-            await self._websocket.send(encode(request.model_copy(update={"id": number})), text=True)
+            with _closed_transport_is_closed(self._websocket):
+                await self._websocket.send(encode(request.model_copy(update={"id": number})), text=True)
         except ConnectionClosed as cause:
             raise self._lost or SessionLost(_words(cause)) from None
 
@@ -169,7 +182,7 @@ class Session:
         except ProtocolError as cause:
             # A daemon that speaks another language will not get better by asking again.
             lost = SessionLost(f"the daemon sent what this client cannot read: {cause.message}", reconnect=False)
-            await self._websocket.close(1002)
+            await self._shut(1002)
         self._lost = lost
         for answer in self._waiting.values():
             if not answer.done():
@@ -197,6 +210,20 @@ class Session:
                 feed.push(frame)
             elif any(event.job in self._watched[number] for event in frame.items):
                 feed.push(frame.model_copy(update={"unknown": []}))
+
+
+@contextmanager
+def _closed_transport_is_closed(websocket: ClientConnection) -> Iterator[None]:
+    """Python 3.11 fails with AttributeError when a transport that closed with bytes unsent is aborted once more.
+
+    websockets does that when the peer closes in the middle of a large frame. It means: closed.
+    """
+    try:
+        yield
+    except AttributeError:
+        if websocket.state is not State.CLOSED:
+            raise
+        raise websocket.protocol.close_exc from None
 
 
 async def _handshake(url: str, credential: str) -> ClientConnection:
@@ -242,6 +269,7 @@ def _words(cause: ConnectionClosed) -> str:
 
 
 def _os_words(cause: OSError) -> str:
-    # asyncio gathers the failures of several addresses into one message without a strerror.
-    words = cause.strerror or str(cause)
-    return words[:1].lower() + words[1:] if words else type(cause).__name__
+    if isinstance(cause, socket.gaierror) or not cause.errno:
+        # A name that does not resolve, or the failures of several addresses gathered into one message.
+        return (cause.strerror or str(cause)).rstrip(".")
+    return os.strerror(cause.errno).lower()

@@ -1,6 +1,9 @@
 """`rainbow jobs`, `rainbow status` and `rainbow cancel`."""
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -9,8 +12,9 @@ from rainbow_client.cli.frame import Invocation, common_options, with_client
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.screen import print_line, print_table, state_text
 from rainbow_client.duration import format_duration
+from rainbow_client.errors import UnknownJob
 from rainbow_protocol.job import JOB_STATES, JobState
-from rainbow_protocol.messages.client import JobStatus
+from rainbow_protocol.messages.client import CancelResult, JobStatus
 
 _OUTCOMES = {
     "cancelled": "is cancelled",
@@ -42,12 +46,8 @@ def jobs(invocation: Invocation, states: tuple[JobState, ...], cluster: str | No
 @click.pass_obj
 def status(invocation: Invocation, jobs: tuple[str, ...]) -> None:
     """Show the state of one or more jobs."""
-    found = with_client(invocation, lambda client: client.status(jobs))
-    if invocation.json:
-        for one in found:
-            print_json(status_document(one))
-    else:
-        _print_statuses(found)
+    with _the_known_first(lambda found: _show(found, invocation.json)):
+        _show(with_client(invocation, lambda client: client.status(jobs)), invocation.json)
 
 
 @click.command()
@@ -56,11 +56,35 @@ def status(invocation: Invocation, jobs: tuple[str, ...]) -> None:
 @click.pass_obj
 def cancel(invocation: Invocation, jobs: tuple[str, ...]) -> None:
     """Cancel one or more jobs. A running one gets SIGTERM, and SIGKILL if that does not end it."""
-    for result in with_client(invocation, lambda client: client.cancel(jobs)):
-        if invocation.json:
-            print_json(result.model_dump())
-        else:
-            print_line(f"{result.job} {_OUTCOMES[result.outcome]} (", state_text(result.state), ")")
+
+    def show(results: list[CancelResult]) -> None:
+        for result in results:
+            if invocation.json:
+                print_json(result.model_dump())
+            else:
+                print_line(f"{result.job} {_OUTCOMES[result.outcome]} (", state_text(result.state), ")")
+
+    with _the_known_first(show):
+        show(with_client(invocation, lambda client: client.cancel(jobs)))
+
+
+@contextmanager
+def _the_known_first(show: Callable[[list[Any]], None]) -> Iterator[None]:
+    """One id that does not exist is an error, but no reason to hide the answer about the others."""
+    try:
+        yield
+    except UnknownJob as unknown:
+        if unknown.found:
+            show(unknown.found)
+        raise
+
+
+def _show(found: list[JobStatus], as_json: bool) -> None:
+    if as_json:
+        for one in found:
+            print_json(status_document(one))
+    else:
+        _print_statuses(found)
 
 
 def _print_statuses(found: list[JobStatus]) -> None:

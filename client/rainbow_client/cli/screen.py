@@ -61,7 +61,9 @@ def print_line(*parts: Cell) -> None:
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], indent: int = 0) -> None:
     """The last column takes what room is left and is cut on a terminal; `>` before a header aligns right."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False)
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False, show_header=any(headers)
+    )
     if indent:
         table.add_column("", width=indent - 2 if indent > 2 else 0)
     for header in headers:

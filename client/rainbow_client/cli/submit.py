@@ -23,14 +23,11 @@ if TYPE_CHECKING:
     from rainbow_client.client import Client
 
 
-class Duration(click.ParamType[float]):
-    name = "time"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        try:
-            return value if isinstance(value, float) else parse_duration_s(str(value))
-        except InvalidRequest as mistake:
-            self.fail(f"{mistake.message}. {mistake.hint}", param, ctx)
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    try:
+        return None if value is None else parse_duration_s(value)
+    except InvalidRequest as mistake:
+        raise click.BadParameter(f"{mistake.message}. {mistake.hint}", ctx, parameter) from None
 
 
 def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -48,7 +45,9 @@ def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("-n", "--tasks", type=int, metavar="N", help="Number of tasks.  [default: one, or one a node]")
 @click.option("-c", "--cores-per-task", type=int, metavar="N", default=1, show_default=True)
 @click.option("-g", "--gpus-per-task", type=int, metavar="N", default=0, show_default=True)
-@click.option("-t", "--time-limit", type=Duration(), help="90, 90s, 5m, 1h30m, 2d, MM:SS or HH:MM:SS.")
+@click.option(
+    "-t", "--time-limit", metavar="TIME", callback=_seconds, help="90, 90s, 5m, 1h30m, 2d, MM:SS or HH:MM:SS."
+)
 @click.option("--name", help="A name for people.  [default: the command's]")
 @click.option("--cwd", metavar="DIR", help="Where it runs.  [default: the cluster decides]")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated.")

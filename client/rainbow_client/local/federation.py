@@ -111,7 +111,7 @@ class Federation:
         write_private(layout.daemon_config, yaml.safe_dump(settings, sort_keys=False))
 
     async def _daemon_ready(self) -> None:
-        while not self.layout.ready_file.exists() or not self.layout.ready_file.read_text().strip():
+        while not self.layout.ready_file.exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _register(self, wanted: int, presets: Callable[[int], Preset]) -> None:
