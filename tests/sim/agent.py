@@ -82,7 +82,7 @@ class AgentModel:
         if self._clockwork.chance(0.05):
             return  # too busy to answer
         yes = self._clockwork.chance(0.8)
-        # The hundreds of the ETA tell which attempt the bid was made for: the judge checks that it counted for no other.
+        # The hundreds of the ETA tell which attempt the bid is for: the judge checks that it counted for no other.
         eta = offer.attempt * 100 + self._clockwork.random.choice([0.0, 1.0, 5.0])
         cost = self._clockwork.random.choice([1.0, 2.0])
         item = cmd.BidItem(offer.job, offer.attempt, yes, eta, cost, "" if yes else "not today")
