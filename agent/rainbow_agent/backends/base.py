@@ -33,8 +33,11 @@ class Backend(Protocol):
     def totals(self) -> Totals:
         """The cluster's resources."""
 
-    async def recover(self, rows: Sequence[AttemptRow]) -> list[RunNews]:
-        """What became of the runs that an earlier agent left: found alive, ended, lost, or never begun."""
+    async def recover(self, rows: Sequence[AttemptRow], alive: frozenset[Key], same_boot: bool) -> list[RunNews]:
+        """What became of the runs that an earlier agent left: found alive, ended, lost, or never begun.
+
+        `alive` are all attempts in the journal; `same_boot` is false if the machine was restarted in between.
+        """
 
     async def launch(self, launch: Launch) -> None:
         """Run it. Called after the intent is durable; returns when it is on its way."""

@@ -144,8 +144,9 @@ class AgentMachine:
     def rows(self) -> list[e.AttemptRow]:
         return [attempt.row() for attempt in self._attempts.values()]
 
-    def knows(self, key: Key) -> bool:
-        return key in self._attempts
+    def phase_of(self, key: Key) -> e.Phase | None:
+        attempt = self._attempts.get(key)
+        return None if attempt is None else attempt.phase
 
     def free(self) -> Free:
         return self._schedule.free()

@@ -1,0 +1,5 @@
+"""`python -m rainbow_agent`."""
+
+from rainbow_agent.cli import main
+
+main()

@@ -1,0 +1,291 @@
+"""The agent put together: socket → decode → command → step → effects → one transaction → socket and backend."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from rainbow_agent import __version__, translate
+from rainbow_agent.backends.base import Backend, RunNews
+from rainbow_agent.backends.local import LocalBackend, LocalSettings
+from rainbow_agent.backends.processes import boot_id
+from rainbow_agent.config import AgentSettings
+from rainbow_agent.core import commands as c
+from rainbow_agent.core import effects as e
+from rainbow_agent.core.effects import Phase
+from rainbow_agent.core.machine import AgentMachine, MachineSettings
+from rainbow_agent.core.model import Key
+from rainbow_agent.core.pricing import Prices
+from rainbow_agent.inbox import Inbox
+from rainbow_agent.journal import Journal
+from rainbow_agent.output import OutputDesk
+from rainbow_agent.session import Connector, Link, Target
+from rainbow_agent.state_dir import StateDir
+from rainbow_protocol.errors import ErrorCode
+from rainbow_protocol.limits import INBOX_COMMANDS_MAX
+from rainbow_protocol.messages import agent as wire
+from rainbow_protocol.messages.common import Error, Goodbye, error
+from rainbow_protocol.service.notify import keep_watchdog_fed, notify
+
+BATCH_COMMANDS_MAX = 1_000  # stepped before one commit
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """A command and, if a session brought it, that session's way out."""
+
+    command: c.Command
+    link: Link | None = None
+
+
+class Agent:
+    def __init__(self, settings: AgentSettings, state_dir: StateDir) -> None:
+        self._settings = settings
+        self._cluster = settings.name
+        self._inbox: Inbox[Envelope] = Inbox(INBOX_COMMANDS_MAX)
+        self._to_wall_s = time.time() - time.monotonic()  # the loop's clock is the monotonic one
+        self._journal = Journal(state_dir.journal, self._to_wall_s)
+        self._journal_thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._backend: Backend = LocalBackend(self._local_settings(state_dir), self._post_news, self._to_wall_s)
+        totals = self._backend.totals()
+        self._machine = AgentMachine(
+            MachineSettings(
+                totals,
+                Prices(**settings.price.model_dump()),
+                default_time_limit_s=settings.default_time_limit_s,
+                queue_max=settings.queue_max,
+            )
+        )
+        self._desk = OutputDesk(self._backend, self._phase_of)
+        target = Target(settings.daemon, settings.read_secret(), settings.ca_file)
+        self._connector = Connector(target, self)
+        self._link: Link | None = None
+        self._welcomed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._launches: set[asyncio.Task[None]] = set()
+        self._stop_asked = asyncio.Event()
+        self._handed_over = asyncio.Event()
+        self._stopping = False
+
+    def stop(self) -> None:
+        """Ask it to end gracefully; `run` then returns."""
+        self._stop_asked.set()
+
+    async def run(self) -> None:
+        """Until stopped. Raises session.RefusedError if the daemon will not have us."""
+        watchdog = asyncio.create_task(keep_watchdog_fed())
+        connecting: asyncio.Task[None] | None = None
+        engine: asyncio.Task[None] | None = None
+        try:
+            await self._restore()
+            engine = asyncio.create_task(self._engine())
+            connecting = asyncio.create_task(self._connector.run())
+            notify("READY=1\nSTATUS=connecting to the daemon")
+            asked = asyncio.create_task(self._stop_asked.wait())
+            await asyncio.wait({engine, connecting, asked}, return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+            for task in (engine, connecting):
+                if task.done():
+                    task.result()  # raises what ended it
+            notify("STOPPING=1")
+            await self._hand_over()
+        finally:
+            tasks = [task for task in (connecting, engine, watchdog) if task is not None]
+            for task in tasks:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            await self._close()
+
+    # --- what the session brings (session.Receiver)
+
+    async def opened(self, link: Link) -> None:
+        await self._inbox.put(Envelope(c.SessionOpened(), link))
+
+    async def received(self, message: wire.ToAgent, link: Link) -> None:
+        match message:
+            case wire.AgentWelcome(cluster=cluster, version=version):
+                self._cluster = cluster
+                log.info("welcomed by the daemon", cluster=cluster, daemon_version=version)
+                notify(f"STATUS=connected as {cluster}")
+                await self._inbox.put(Envelope(c.SessionWelcomed(), link))
+            case wire.ReadOutput():
+                self._desk.ask(message, link)
+            case Goodbye() | Error():
+                pass  # the session has dealt with them
+            case _:
+                await self._inbox.put(Envelope(translate.command(message), link))
+
+    async def closed(self, link: Link) -> None:
+        notify("STATUS=not connected to the daemon")
+        self._inbox.post(Envelope(c.SessionClosed(), link))
+
+    def _post_news(self, news: RunNews) -> None:
+        self._inbox.post(Envelope(news))
+
+    # --- the engine
+
+    async def _restore(self) -> None:
+        rows, reports = self._journal.load()
+        now = time.monotonic()
+        same_boot = self._journal.boot_id() == boot_id()
+        self._journal.set_boot_id(boot_id())
+        await self._perform([(None, self._machine.restore(rows, reports, now))])
+        in_flight = self._machine.in_flight()
+        alive = frozenset(row.key for row in self._machine.rows())
+        for news in await self._backend.recover(in_flight, alive, same_boot):
+            self._inbox.post(Envelope(news))
+        self._inbox.post(Envelope(c.Tick()))
+        log.info("journal restored", agent_id=self._journal.agent_id, attempts=len(rows), in_flight=len(in_flight))
+
+    async def _engine(self) -> None:
+        while True:
+            batch = await self._inbox.drain(BATCH_COMMANDS_MAX)
+            now = time.monotonic()
+            performed = []
+            for envelope in batch:
+                self._follow(envelope)
+                performed.append((self._link, self._machine.step(envelope.command, now)))
+            await self._perform(performed)
+            if self._stopping and self._machine.handed_over:
+                self._handed_over.set()
+            self._arm()
+
+    def _follow(self, envelope: Envelope) -> None:
+        """Which session is the current one, in the order in which the commands are stepped."""
+        match envelope.command:
+            case c.SessionOpened():
+                self._link = envelope.link
+                self._welcomed = False
+            case c.SessionWelcomed():
+                self._welcomed = True
+            case c.SessionClosed():
+                self._link = None
+                self._welcomed = False
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        deadline = self._machine.next_deadline()
+        if deadline is not None:
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(deadline, self._inbox.post, Envelope(c.Tick()))
+
+    async def _perform(self, steps: Sequence[tuple[Link | None, list[e.Effect]]]) -> None:
+        """First to disk, all of the batch in one transaction; only then to anybody else."""
+        stored = [effect for _, effects in steps for effect in effects if isinstance(effect, e.Stored)]
+        if stored:
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._journal_thread, self._journal.commit, stored)
+        reports: list[e.Report] = []
+        reporting: Link | None = None
+        for link, effects in steps:
+            for effect in effects:
+                if isinstance(effect, e.SendReports) and link is not None:
+                    if link is not reporting:
+                        self._send_reports(reporting, reports)
+                        reporting, reports = link, []
+                    reports += effect.items
+                else:
+                    self._do(effect, link)
+        self._send_reports(reporting, reports)
+
+    def _send_reports(self, link: Link | None, reports: Sequence[e.Report]) -> None:
+        if link is not None:
+            for message in translate.reports(reports, self._to_wall_s):
+                link.send(message)
+
+    def _do(self, effect: e.Effect, link: Link | None) -> None:
+        match effect:
+            case e.Launch():
+                task = asyncio.create_task(self._backend.launch(effect))
+                self._launches.add(task)
+                task.add_done_callback(self._launch_done)
+            case e.Kill(key, run):
+                self._backend.kill(key, run)
+            case e.Discard(key):
+                self._backend.discard(key)
+            case e.Note(event, key, details, warning):
+                known: dict[str, Any] = {} if key is None else {"job": key.job, "attempt": key.attempt}
+                (log.warning if warning else log.info)(event, **known, **details)
+            case _:
+                if link is not None:
+                    self._send(effect, link)
+
+    def _send(self, effect: e.Effect, link: Link) -> None:
+        match effect:
+            case e.SendHello(free):
+                link.send(
+                    wire.AgentHello(
+                        agent_id=self._journal.agent_id,
+                        version=__version__,
+                        backend=self._backend.name,
+                        resources=translate.totals(self._backend.totals()),
+                        free=translate.free(free),
+                    )
+                )
+            case e.SendInventory():
+                for frame in translate.inventory(effect):
+                    link.send(frame)
+            case e.SendBids():
+                link.send(translate.bids(effect))
+            case e.SendAwardAnswers():
+                link.send(translate.award_answers(effect))
+            case e.SendState(free):
+                link.send(wire.ClusterState(free=translate.free(free)))
+            case e.SendError(message):
+                link.send(error(ErrorCode.UNKNOWN_JOB, message))
+
+    def _launch_done(self, task: asyncio.Task[None]) -> None:
+        self._launches.discard(task)
+        if not task.cancelled() and (cause := task.exception()) is not None:
+            log.error("a launch failed in a way that nobody foresaw", cause=repr(cause))
+            self.stop()
+
+    def _phase_of(self, key: Key) -> Phase | None:
+        return self._machine.phase_of(key)
+
+    # --- ending
+
+    async def _hand_over(self) -> None:
+        """Give back what has not begun, and wait a little for the daemon to know; the journal has the rest."""
+        log.info("stopping", running=self._machine.free().running)
+        self._stopping = True
+        self._inbox.post(Envelope(c.Stop()))
+        try:
+            async with asyncio.timeout(self._settings.stop_timeout_s):
+                if self._welcomed:
+                    await self._handed_over.wait()
+                if self._link is not None:
+                    self._link.send(Goodbye(reason="the agent is stopping"))
+                    await self._link.flush()
+        except TimeoutError:
+            log.warning("the daemon has not acknowledged everything; the rest is told after the next start")
+
+    async def _close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._desk.close()
+        await asyncio.gather(*self._launches, return_exceptions=True)
+        await self._backend.close()
+        self._journal_thread.shutdown()
+        self._journal.close()
+
+    def _local_settings(self, state_dir: StateDir) -> LocalSettings:
+        settings = self._settings
+        return LocalSettings(
+            totals=settings.totals(),
+            jobs_dir=state_dir.jobs,
+            workdir=settings.job_workdir(),
+            cluster=lambda: self._cluster,
+            kill_grace_s=settings.kill_grace_s,
+            output_bytes_max=settings.output_bytes_max,
+            kept_jobs_max=settings.kept_jobs_max,
+            kept_bytes_max=settings.kept_bytes_max,
+        )

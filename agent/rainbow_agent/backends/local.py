@@ -1,0 +1,277 @@
+"""Jobs as processes of this machine, which may play a cluster of any declared size.
+
+Each job runs under its own runner process that outlives the agent. The agent watches runners by pidfd, its own
+children and adopted ones alike, and reads the truth from what the runner left in its directory.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from rainbow_agent.backends import processes
+from rainbow_agent.backends.base import OutputFiles, Post, RunNews
+from rainbow_agent.backends.retention import Retention
+from rainbow_agent.backends.rundir import RunDir, latest_run, tell
+from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
+from rainbow_agent.core.effects import AttemptRow, Launch
+from rainbow_agent.core.model import Assignment, Key, Shape, Totals
+from rainbow_protocol.job import JobRequest
+
+RUNNER = Path(__file__).with_name("runner.py")
+LAUNCHES_MAX = 3  # of one attempt, when its runner keeps ending before it begins
+BASE_VARIABLES = ("PATH", "HOME", "USER", "LANG", "SHELL", "TMPDIR")
+BLOCKED_AT_START = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    totals: Totals
+    jobs_dir: Path
+    workdir: Path
+    cluster: Callable[[], str]  # asked at each launch: the daemon's welcome may correct the configured name
+    kill_grace_s: float = 10.0
+    output_bytes_max: int = 16 * 1024 * 1024
+    kept_jobs_max: int = 1_000
+    kept_bytes_max: int = 1024 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A living runner. `child` is ours to reap; an adopted one is not."""
+
+    directory: RunDir
+    pid: int
+    pidfd: int
+    time_limit_s: float | None
+    child: bool
+    ready: int | None = None  # where it says that it has claimed its run
+
+
+class LocalBackend:
+    name = "local"
+
+    def __init__(self, settings: LocalSettings, post: Post, to_wall_s: float = 0.0) -> None:
+        self._settings = settings
+        self._post = post
+        self._to_wall_s = to_wall_s
+        self._watched: dict[tuple[Key, int], _Watched] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="launch")
+        self._janitor = ThreadPoolExecutor(1, thread_name_prefix="janitor")
+        self._retention = Retention(settings.jobs_dir, settings.kept_jobs_max, settings.kept_bytes_max)
+        settings.jobs_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def totals(self) -> Totals:
+        return self._settings.totals
+
+    # --- running
+
+    async def launch(self, launch: Launch) -> None:
+        directory = RunDir(self._settings.jobs_dir, launch.key, launch.run)
+        spec = self._spec(launch)
+        loop = asyncio.get_running_loop()
+        try:
+            pid, ready = await loop.run_in_executor(self._threads, _spawn, directory, spec)
+        except OSError as cause:
+            words = f"the agent could not start the job's runner: {cause.strerror}"
+            self._post(RunEnded(launch.key, launch.run, "failed", None, words))
+            return
+        watched = _Watched(directory, pid, os.pidfd_open(pid), launch.shape.time_limit_s, child=True, ready=ready)
+        loop.add_reader(ready, self._said_ready, watched)
+        self._watch(watched)
+
+    def kill(self, key: Key, run: int) -> None:
+        """To the runner, which ends its job and says how. One that is gone already has said so."""
+        watched = self._watched.get((key, run))
+        if watched is not None:
+            signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
+
+    def output(self, key: Key) -> OutputFiles | None:
+        directory = latest_run(self._settings.jobs_dir, key)
+        if directory is None:
+            return None
+        result = directory.result()
+        ended = result is not None or (key, directory.run) not in self._watched
+        truncated = result is not None and (result["stdout_truncated"] or result["stderr_truncated"])
+        return OutputFiles(directory.path / "stdout", directory.path / "stderr", ended, truncated)
+
+    def discard(self, key: Key) -> None:
+        self._janitor.submit(self._retention.add, key).add_done_callback(_log_failure)
+
+    async def close(self) -> None:
+        loop = asyncio.get_running_loop()
+        for watched in self._watched.values():
+            loop.remove_reader(watched.pidfd)
+            os.close(watched.pidfd)
+            self._forget_ready(watched)
+        self._watched.clear()
+        for task in self._ending:
+            task.cancel()
+        await asyncio.gather(*self._ending, return_exceptions=True)
+        self._threads.shutdown()
+        self._janitor.shutdown()
+
+    # --- after a restart
+
+    async def recover(self, rows: Sequence[AttemptRow], alive: frozenset[Key], same_boot: bool) -> list[RunNews]:
+        loop = asyncio.get_running_loop()
+        await loop.run_in_executor(self._janitor, self._retention.adopt, alive)
+        news: list[RunNews] = []
+        for row in rows:
+            news += await self._recover_one(row, same_boot)
+        return news
+
+    async def _recover_one(self, row: AttemptRow, same_boot: bool) -> list[RunNews]:
+        directory = RunDir(self._settings.jobs_dir, row.key, row.run)
+        if not same_boot and directory.result() is None:
+            # Whether it had begun cannot be told for sure any more, so it is not run again.
+            return [RunEnded(row.key, row.run, "lost", None, "the machine was restarted before the job had ended")]
+        while (claim := directory.claim()) is None:
+            if directory.fence():
+                return [RunFenced(row.key, row.run)]
+        if claim.pid is None:
+            return [RunFenced(row.key, row.run)]
+        pidfd = processes.open_process(claim.pid, claim.ticks) if same_boot else None
+        if pidfd is not None:
+            self._watch(_Watched(directory, claim.pid, pidfd, row.shape.time_limit_s, child=False))
+            return [RunBegan(row.key, row.run, str(claim.pid))]
+        began = RunBegan(row.key, row.run, str(claim.pid), self._began_at(directory))
+        return [began, await self._fate(directory, row.shape.time_limit_s)]
+
+    def _began_at(self, directory: RunDir) -> float | None:
+        result = directory.result()
+        return None if result is None else result["started_at"] - self._to_wall_s
+
+    # --- watching
+
+    def _watch(self, watched: _Watched) -> None:
+        self._watched[watched.directory.key, watched.directory.run] = watched
+        asyncio.get_running_loop().add_reader(watched.pidfd, self._ended, watched)
+
+    def _said_ready(self, watched: _Watched) -> None:
+        if watched.ready is not None and os.read(watched.ready, 1):
+            self._post(RunBegan(watched.directory.key, watched.directory.run, str(watched.pid)))
+        self._forget_ready(watched)  # at the end of file its pidfd has the news
+
+    def _forget_ready(self, watched: _Watched) -> None:
+        if watched.ready is not None:
+            asyncio.get_running_loop().remove_reader(watched.ready)
+            os.close(watched.ready)
+            watched.ready = None
+
+    def _ended(self, watched: _Watched) -> None:
+        asyncio.get_running_loop().remove_reader(watched.pidfd)
+        if watched.ready is not None:
+            self._said_ready(watched)  # its word may have come together with its end
+        if watched.child:
+            os.waitpid(watched.pid, 0)
+        os.close(watched.pidfd)
+        task = asyncio.create_task(self._tell_end(watched))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+
+    async def _tell_end(self, watched: _Watched) -> None:
+        news = await self._fate(watched.directory, watched.time_limit_s)
+        del self._watched[watched.directory.key, watched.directory.run]
+        self._post(news)
+
+    async def _fate(self, directory: RunDir, time_limit_s: float | None) -> RunNews:
+        """How a run ended whose runner is gone."""
+        key, run = directory.key, directory.run
+        result = directory.result()
+        if result is not None:
+            return tell(result, key, run, time_limit_s, result["finished_at"] - self._to_wall_s)
+        claim = directory.claim()
+        if claim is None and not directory.fence():
+            claim = directory.claim()
+        elif claim is None:
+            words = directory.last_words()
+            log.warning("a runner ended before it began", job=key.job, attempt=key.attempt, run=run, words=words)
+            if run < LAUNCHES_MAX:
+                return RunFenced(key, run)
+            return RunEnded(key, run, "failed", None, f"the job's runner could not begin: {words}")
+        killed = 0
+        if claim is not None and claim.pid is not None:
+            loop = asyncio.get_running_loop()
+            killed = await loop.run_in_executor(self._threads, processes.kill_leftovers, claim.pid, claim.ticks, key)
+        words = directory.last_words()
+        log.warning("a runner vanished", job=key.job, attempt=key.attempt, run=run, killed=killed, words=words)
+        reason = "the job's runner vanished without leaving a result" + (f": {words}" if words else "")
+        return RunEnded(key, run, "lost", None, reason)
+
+    # --- what the runner is told
+
+    def _spec(self, launch: Launch) -> dict[str, Any]:
+        request = JobRequest.model_validate_json(launch.work)
+        settings = self._settings
+        env = {name: value for name in BASE_VARIABLES if (value := os.environ.get(name)) is not None}
+        env |= request.env
+        env |= {
+            "RAINBOW_JOB_ID": launch.key.job,
+            "RAINBOW_ATTEMPT": str(launch.key.attempt),
+            "RAINBOW_CLUSTER": settings.cluster(),
+            "RAINBOW_NTASKS": str(launch.shape.tasks),
+            "RAINBOW_NNODES": str(len(launch.assignment)),
+        }
+        return {
+            "command": request.command,
+            "env": env,
+            "cwd": request.cwd or str(settings.workdir),
+            "time_limit_s": launch.shape.time_limit_s,
+            "kill_grace_s": settings.kill_grace_s,
+            "output_bytes_max": settings.output_bytes_max,
+            "shares": _shares(launch.shape, launch.assignment),
+        }
+
+
+def _shares(shape: Shape, assignment: Assignment) -> list[dict[str, Any]]:
+    """Per node its name and, for each task there, the devices that are its own."""
+    each = shape.gpus_per_task
+    return [
+        {"node": f"node{node}", "gpus": [gpus[task * each : (task + 1) * each] for task in range(tasks)]}
+        for node, tasks, gpus in assignment
+    ]
+
+
+def _spawn(directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
+    """Start the runner in a session of its own; returns its pid and the pipe on which it says that it runs.
+
+    It starts with its signals blocked, so that a SIGTERM in its first milliseconds waits until it listens.
+    """
+    directory.prepare(spec)
+    reader, writer = os.pipe2(os.O_CLOEXEC)
+    runner_log = str(directory.path / "runner.log")
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            [sys.executable, "-I", "-S", str(RUNNER), str(directory.path)],
+            {"PATH": os.environ.get("PATH", os.defpath)},
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, writer, 1),
+                (os.POSIX_SPAWN_OPEN, 2, runner_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+            ],
+            setsid=True,
+            setsigmask=BLOCKED_AT_START,
+        )
+    except BaseException:
+        os.close(reader)
+        raise
+    finally:
+        os.close(writer)
+    return pid, reader
+
+
+def _log_failure(done: Any) -> None:
+    if (cause := done.exception()) is not None:
+        log.warning("could not tidy up kept output", cause=str(cause))

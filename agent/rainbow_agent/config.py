@@ -1,0 +1,120 @@
+"""The agent's settings: flags, then RAINBOW_AGENT_* variables, then one YAML file."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic_settings import SettingsConfigDict
+
+from rainbow_agent.core.model import Totals
+from rainbow_protocol import limits
+from rainbow_protocol.job import ClusterName
+from rainbow_protocol.service.logs import LogFormat, LogLevel
+from rainbow_protocol.service.settings import ConfigError, ServiceSettings
+
+LOCAL_NODES_MAX = 1_024  # the plan keeps every node's future
+QUEUE_MAX = 100_000
+
+Price = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
+
+
+class PriceList(BaseModel):
+    """In whatever unit the site counts; the daemon only compares."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    per_node_hour: Price = 0.0
+    per_core_hour: Price = 0.0
+    per_gpu_hour: Price = 0.0
+
+
+class AgentSettings(ServiceSettings):
+    model_config = SettingsConfigDict(
+        env_prefix="RAINBOW_AGENT_", env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    daemon: str = Field(default="ws://127.0.0.1:8484", description="where rainbowd listens: ws:// or wss://")
+    name: ClusterName = Field(default="local", description="the cluster's name, for the log and RAINBOW_CLUSTER")
+    secret: SecretStr | None = Field(default=None, description="the cluster's secret; better in a file")
+    secret_file: Path | None = Field(default=None, description="file with the cluster's secret, mode 0600")
+    ca_file: Path | None = Field(default=None, description="certificates to trust for wss://, beside the system's")
+    state_dir: Path = Field(
+        default_factory=lambda: _state_home() / "rainbow-agent", description="journal and jobs' output"
+    )
+    workdir: Path | None = Field(default=None, description="where jobs run that name no directory; default $HOME")
+
+    nodes: int = Field(default=1, ge=1, le=LOCAL_NODES_MAX)
+    cores_per_node: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=limits.CORES_PER_NODE_MAX)
+    gpus_per_node: int = Field(default=0, ge=0, le=limits.GPUS_PER_NODE_MAX)
+    price: PriceList = PriceList()
+    default_time_limit_s: float = Field(
+        default=3600.0, gt=0, le=limits.TIME_LIMIT_S_MAX, description="expected of jobs without a limit; not enforced"
+    )
+    queue_max: int = Field(default=10_000, ge=1, le=QUEUE_MAX, description="jobs that may wait here")
+
+    kill_grace_s: float = Field(default=10.0, ge=0, le=3600, description="between SIGTERM and SIGKILL")
+    output_bytes_max: int = Field(default=16 * 1024**2, ge=0, le=2**40, description="kept of each stream of a job")
+    kept_jobs_max: int = Field(default=1_000, ge=0, le=1_000_000, description="finished jobs whose output is kept")
+    kept_bytes_max: int = Field(default=1024**3, ge=0, le=2**50, description="output kept of finished jobs")
+    stop_timeout_s: float = Field(default=5.0, ge=0, le=600, description="wait for the daemon when stopping")
+
+    log_format: LogFormat = "auto"
+    log_level: LogLevel = "info"
+
+    @field_validator("daemon")
+    @classmethod
+    def _is_websocket_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("ws", "wss") or not parts.hostname:
+            raise ValueError(f"{url!r} is not a ws:// or wss:// address such as ws://daemon.example.org:8484")
+        return url
+
+    @model_validator(mode="after")
+    def _one_secret(self) -> "AgentSettings":
+        if self.secret is not None and self.secret_file is not None:
+            raise ValueError("give secret or secret_file, not both")
+        return self
+
+    def totals(self) -> Totals:
+        return Totals(self.nodes, self.cores_per_node, self.gpus_per_node)
+
+    def job_workdir(self) -> Path:
+        return self.workdir or Path.home()
+
+    def read_secret(self) -> str:
+        """The secret itself; ConfigError says in words why there is none."""
+        if self.secret is not None:
+            secret = self.secret.get_secret_value()
+        elif self.secret_file is not None:
+            secret = _read_private(self.secret_file)
+        else:
+            raise ConfigError(
+                "no secret: give --secret-file FILE (or RAINBOW_AGENT_SECRET); "
+                "`rainbow register cluster NAME` returns one"
+            )
+        if not secret or not secret.isascii() or not secret.isprintable() or len(secret) > limits.TOKEN_CHARS_MAX:
+            raise ConfigError("the secret is not one line of printable characters as the registration returned it")
+        return secret
+
+
+def _read_private(path: Path) -> str:
+    try:
+        mode = path.stat().st_mode
+        if stat.S_IMODE(mode) & 0o077:
+            raise ConfigError(f"{path}: others may read or write the secret; run: chmod 600 {path}")
+        return path.read_text().strip()
+    except OSError as cause:
+        raise ConfigError(f"{path}: cannot be read: {cause.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: is not a text file") from None
+
+
+def _state_home() -> Path:
+    """systemd's StateDirectory= if there is one, else where a user's programs keep their state."""
+    given = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
