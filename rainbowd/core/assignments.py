@@ -6,7 +6,7 @@ unless the cluster itself hands the job back as never run.
 
 from rainbowd.core import auctions
 from rainbowd.core.commands import AnswerItem, AwardsAnswered, Held, ReportItem, ReportsReceived
-from rainbowd.core.effects import Complain, SaveJob, SendAck, SendCancel, SendRelease, SendStart
+from rainbowd.core.effects import Complain, SendAck, SendCancel, SendRelease, SendStart
 from rainbowd.core.state import Cluster, Job
 from rainbowd.core.transitions import STARTED, JobState, Trigger, legal
 from rainbowd.core.turn import Turn
@@ -117,6 +117,9 @@ def take_reports(turn: Turn, command: ReportsReceived) -> None:
 
 def _report(turn: Turn, job: Job, item: ReportItem, session: int) -> None:
     trigger = _TRIGGERS[item.event]
+    if item.event == "returned" and job.state is JobState.RUNNING:
+        _lose(turn, job, f"{job.cluster} handed the job back although it had been running; how it ended is unknown")
+        return
     if not legal(job.state, trigger) or job.state not in STARTED:
         turn.emit(Complain(session, f"job {job.id} is {job.state} and cannot be {item.event}"))
         return
@@ -196,4 +199,3 @@ def _lose(turn: Turn, job: Job, reason: str) -> None:
     turn.move(job, Trigger.LOSE, reason)
     data = {"attempt": job.attempt, "cluster": job.cluster, "exit_code": None, "reason": reason}
     turn.record(job, "lost", data)
-    turn.emit(SaveJob(job))

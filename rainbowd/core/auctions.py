@@ -56,6 +56,7 @@ def retry_due(turn: Turn, job: Job) -> None:
 
 def grace_over(turn: Turn) -> None:
     """The time that clusters get to come back after a restart has passed."""
+    turn.world.awaited.clear()
     for job_id in list(turn.world.waiting):
         make_ready(turn, turn.world.jobs[job_id])
 
@@ -67,7 +68,8 @@ def _consider(turn: Turn, job: Job) -> None:
         reason = found.impossible_words()
         turn.move(job, Trigger.REJECT, reason)
         turn.record(job, "rejected", {"reason": reason, "clusters": found.as_data(())})
-    elif turn.now < world.grace_until and found.offline:
+    elif not world.awaited.isdisjoint(found.offline):
+        # The first cluster to be back after a restart must not get everything.
         _wait(turn, job, "the daemon has just started and waits for clusters to reconnect", found)
     elif not found.candidates:
         names = ", ".join(found.offline) or ", ".join(found.undescribed)
@@ -248,6 +250,7 @@ def back_to_waiting(turn: Turn, job: Job, *, unsettled: bool) -> None:
     settings = turn.world.settings
     job.failures += 1
     turn.world.waiting[job.id] = None
+    turn.record(job, "waiting", {"reason": job.reason, "clusters": []}, detail=True)
     if unsettled:
         doublings = min(job.failures - 1, 16)
         job.not_before = turn.now + min(settings.retry_first_s * 2**doublings, settings.retry_longest_s)

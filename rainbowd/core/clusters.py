@@ -37,6 +37,7 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
         # The same agent again: the old connection is dead, only we have not noticed yet.
         turn.emit(EndSession(cluster.session, "cluster_busy", "the same agent opened a newer session"))
         _gone(turn, cluster)
+    world.awaited.discard(cluster.name)
     world.sessions[command.session] = cluster.name
     cluster.session = command.session
     cluster.agent_id = command.agent_id

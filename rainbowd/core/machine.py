@@ -35,8 +35,8 @@ class Core:
         for cluster in known:
             cluster.offline_since = now
             world.clusters[cluster.name] = cluster
-        world.grace_until = now + world.settings.restart_grace_s
-        world.arm(world.grace_until, "grace", "")
+        world.awaited = set(world.clusters)
+        world.arm(now + world.settings.restart_grace_s, "grace", "")
         for job in live:
             world.jobs[job.id] = job
             if job.key is not None:

@@ -136,7 +136,7 @@ class World:
     ready: deque[str] = field(default_factory=deque)
     waiting: dict[str, None] = field(default_factory=dict)  # pending and not ready, in order of arrival
     over: list[str] = field(default_factory=list)  # ended since the last `forget_over`
-    grace_until: float = 0.0
+    awaited: set[str] = field(default_factory=set)  # not back yet since the restart, and still within the grace
     timers: list[Timer] = field(default_factory=list)
     timer_count: int = 0
 

@@ -125,18 +125,18 @@ def cluster_info(cluster: Cluster) -> ClusterInfo:
 
 
 def verdicts(history: list[Event]) -> list[ClusterVerdict]:
-    """The latest word on every cluster. One that was asked in any round stays asked."""
+    """The latest survey's word on every cluster. One that was asked in any round of an attempt stays asked."""
     latest: dict[str, ClusterVerdict] = {}
     attempt = None
     for happened in history:
-        if happened.data.get("attempt") != attempt and happened.event in ("offered", "waiting", "rejected"):
+        rows = happened.data.get("clusters", [])
+        if rows and (happened.event != "offered" or happened.data["attempt"] != attempt):
             attempt, latest = happened.data.get("attempt"), {}
-        if happened.event in ("offered", "waiting", "rejected"):
-            for row in happened.data.get("clusters", []):
-                verdict = ClusterVerdict(**row)
-                old = latest.get(verdict.cluster)
-                if old is None or old.verdict != "asked":
-                    latest[verdict.cluster] = verdict
+        for row in rows:
+            verdict = ClusterVerdict(**row)
+            old = latest.get(verdict.cluster)
+            if old is None or old.verdict != "asked":
+                latest[verdict.cluster] = verdict
     return sorted(latest.values(), key=lambda verdict: verdict.cluster)
 
 

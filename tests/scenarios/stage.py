@@ -1,0 +1,194 @@
+"""Plays a scenario: lines that begin with `>` are what happens, what follows is what the core does about it.
+
+`docs` of the commands: see `Stage._COMMANDS` below and any file in `golden/`.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from rainbowd.core import commands as cmd
+from rainbowd.core import effects as fx
+from rainbowd.core.invariants import check
+from rainbowd.core.machine import Core
+from rainbowd.core.selection.earliest import Earliest
+from rainbowd.core.state import Cluster, Job, Settings, Shape
+from rainbowd.core.transitions import TERMINAL
+from rainbowd.resources.totals import Totals, TotalsMatcher
+from tests.sim.daemon import on_disk
+
+GRANTS = ("large", "medium", "small", "tiny")
+
+
+def play(text: str) -> str:
+    """The scenario again, with what really happened after each `>` line."""
+    stage = Stage()
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("> "):
+            lines += [line, *stage.do(line[2:]), ""]
+        elif line.startswith("#"):
+            lines.append(line)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+class Stage:
+    def __init__(self) -> None:
+        self._settings = Settings()
+        self._now = 0.0
+        self._sessions: dict[str, int] = {}
+        self._next_session = 0
+        self._disk_jobs: dict[str, Job] = {}
+        self._disk_clusters: dict[str, Cluster] = {}
+        self._origin = cmd.Origin(0, 0)
+        self._restart()
+
+    def do(self, line: str) -> list[str]:
+        verb, *words = shlex.split(line)
+        command: Callable[..., cmd.Command | list[fx.Effect]] = getattr(self, f"_{verb}")
+        positional = [word for word in words if "=" not in word]
+        named = dict(word.split("=", 1) for word in words if "=" in word)
+        result = command(*positional, **named)
+        effects = result if isinstance(result, list) else self._core.step(result, self._now)
+        self._save(effects)
+        self._core.forget_over()
+        check(self._core.world)
+        return list(self._tell(effects)) or ["  nothing"]
+
+    # --- what can happen --------------------------------------------------
+
+    def _settings_are(self, **values: str) -> list[fx.Effect]:
+        self._settings = replace(
+            self._settings, **{name: type(getattr(self._settings, name))(value) for name, value in values.items()}
+        )
+        return self._restart()
+
+    def _register(self, name: str, size: str = "") -> cmd.Command:
+        return cmd.RegisterCluster(self._origin, name, _totals(size) if size else None, name.encode(), name.encode())
+
+    def _connect(self, name: str, size: str, *held: str, agent: str = "") -> cmd.Command:
+        self._next_session += 1
+        self._sessions[name] = self._next_session
+        items: list[cmd.Held] = []
+        for word in held:
+            ref, phase = word.split(":")
+            items.append(cmd.Held(*_ref(ref), phase))  # type: ignore[arg-type]
+        return cmd.AgentReady(self._next_session, name, agent or f"agent-{name}", _totals(size), None, items)
+
+    def _gone(self, name: str) -> cmd.Command:
+        return cmd.AgentGone(self._sessions[name])
+
+    def _state(self, name: str) -> cmd.Command:
+        return cmd.AgentState(self._sessions[name], None)
+
+    def _submit(self, job: str, **given: str) -> cmd.Command:
+        numbers = {
+            name: int(given[name]) for name in ("nodes", "tasks", "cores_per_task", "gpus_per_task") if name in given
+        }
+        wanted = tuple(given["on"].split(",")) if "on" in given else None
+        payload = repr(sorted(given.items())).encode()
+        item = cmd.NewJob(job, "me", GRANTS, wanted, given.get("key"), job, Shape(**numbers), payload)
+        return cmd.Submit(self._origin, [item], {})
+
+    def _cancel(self, *jobs: str) -> cmd.Command:
+        return cmd.Cancel(self._origin, jobs)
+
+    def _yes(self, name: str, ref: str, eta: str, cost: str) -> cmd.Command:
+        item = cmd.BidItem(*_ref(ref), True, float(eta), float(cost), "")
+        return cmd.BidsReceived(self._sessions[name], [item])
+
+    def _no(self, name: str, ref: str, reason: str) -> cmd.Command:
+        return cmd.BidsReceived(self._sessions[name], [cmd.BidItem(*_ref(ref), False, 0.0, 0.0, reason)])
+
+    def _accept(self, name: str, ref: str) -> cmd.Command:
+        return cmd.AwardsAnswered(self._sessions[name], [cmd.AnswerItem(*_ref(ref), True, "")])
+
+    def _refuse(self, name: str, ref: str, reason: str) -> cmd.Command:
+        return cmd.AwardsAnswered(self._sessions[name], [cmd.AnswerItem(*_ref(ref), False, reason)])
+
+    def _report(self, name: str, ref: str, seq: str, event: Any, exit_code: str = "", reason: str = "") -> cmd.Command:
+        code = int(exit_code) if exit_code else None
+        item = cmd.ReportItem(*_ref(ref), int(seq), event, self._now, code, reason)
+        return cmd.ReportsReceived(self._sessions[name], [item])
+
+    def _wait(self, seconds: str) -> cmd.Command:
+        self._now += float(seconds)
+        return cmd.Tick()
+
+    def _restart(self) -> list[fx.Effect]:
+        """The daemon dies and starts again with what is on disk."""
+        self._core = Core(self._settings, TotalsMatcher(), Earliest())
+        clusters = [replace(c, session=None, agent_id=None, jobs=set()) for c in self._disk_clusters.values()]
+        live = [on_disk(job) for job in self._disk_jobs.values() if job.state not in TERMINAL]
+        return self._core.restore(clusters, live, self._now)
+
+    # --- what came of it --------------------------------------------------
+
+    def _save(self, effects: list[fx.Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, fx.SaveJob):
+                self._disk_jobs[effect.job.id] = on_disk(effect.job)
+            elif isinstance(effect, fx.SaveCluster):
+                self._disk_clusters[effect.cluster.name] = replace(effect.cluster)
+
+    def _tell(self, effects: list[fx.Effect]) -> Iterator[str]:
+        names = {number: name for name, number in self._sessions.items()}
+        for effect in effects:
+            match effect:
+                case fx.Happened():
+                    yield f"  {effect.job} is {effect.state}: {_words(effect)}"
+                case fx.SendOffer() | fx.SendAward() | fx.SendStart() | fx.SendRelease() | fx.SendCancel():
+                    kind = type(effect).__name__.removeprefix("Send").lower()
+                    yield f"  → {names.get(effect.session, 'old session')}: {kind} {effect.job}/{effect.attempt}"
+                case fx.SendAck():
+                    yield f"  → {names[effect.session]}: ack {effect.job}/{effect.attempt} seq {effect.seq}"
+                case fx.SendWelcome():
+                    yield f"  → {effect.cluster}: welcome"
+                case fx.EndSession():
+                    yield f"  ✗ session of {names.get(effect.session, 'old session')} ended: {effect.message}"
+                case fx.AnswerSubmit():
+                    for item in effect.items:
+                        again = " (again)" if item.duplicate else ""
+                        yield f"  ← {item.job}: {item.state}{again}" if item.job else f"  ← {item.code}: {item.message}"
+                case fx.AnswerCancel():
+                    for answer in effect.items:
+                        yield f"  ← {answer.job}: {answer.outcome}"
+                case fx.AnswerRegister():
+                    yield f"  ← {effect.code}: {effect.message}" if effect.code else f"  ← {effect.name} is registered"
+                case fx.Complain():
+                    yield f"  ! {effect.message}"
+
+
+def _words(happened: fx.Happened) -> str:
+    data = happened.data
+    match happened.event:
+        case "offered":
+            return f"attempt {data['attempt']} round {data['round']}: {_verdicts(data['clusters'])}"
+        case "waiting" | "rejected":
+            return f"{happened.event}: {data['reason']}"
+        case "awarded":
+            return f"awarded to {data['winner']}: {data['why']}"
+        case "declined":
+            return "declined: " + ", ".join(f"{bid['cluster']} says {bid['reason']}" for bid in data["bids"])
+        case "submitted":
+            return "submitted"
+    details = [f"{key} {data[key]}" for key in ("cluster", "exit_code", "reason") if data.get(key) not in (None, "")]
+    return " ".join([happened.event, *details])
+
+
+def _verdicts(rows: list[dict[str, str]]) -> str:
+    return ", ".join(
+        row["cluster"] + (" asked" if row["verdict"] == "asked" else f" not ({row['reason']})") for row in rows
+    )
+
+
+def _ref(text: str) -> tuple[str, int]:
+    job, attempt = text.split("/")
+    return job, int(attempt)
+
+
+def _totals(size: str) -> Totals:
+    nodes, _, cores = size.partition("x")
+    cores, _, gpus = cores.partition("+")
+    return Totals(int(nodes), int(cores), int(gpus or 0))
