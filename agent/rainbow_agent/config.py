@@ -36,14 +36,12 @@ class AgentSettings(ServiceSettings):
         env_prefix="RAINBOW_AGENT_", env_nested_delimiter="__", extra="forbid", frozen=True
     )
 
-    daemon: str = Field(default="ws://127.0.0.1:8484", description="where rainbowd listens: ws:// or wss://")
+    daemon: str = Field(default="ws://127.0.0.1:8642", description="where rainbowd listens: ws:// or wss://")
     name: ClusterName = Field(default="local", description="the cluster's name, for the log and RAINBOW_CLUSTER")
     secret: SecretStr | None = Field(default=None, description="the cluster's secret; better in a file")
     secret_file: Path | None = Field(default=None, description="file with the cluster's secret, mode 0600")
     ca_file: Path | None = Field(default=None, description="certificates to trust for wss://, beside the system's")
-    state_dir: Path = Field(
-        default_factory=lambda: _state_home() / "rainbow-agent", description="journal and jobs' output"
-    )
+    state_dir: Path = Field(default_factory=lambda: _default_state_dir(), description="journal and jobs' output")
     workdir: Path | None = Field(default=None, description="where jobs run that name no directory; default $HOME")
 
     nodes: int = Field(default=1, ge=1, le=LOCAL_NODES_MAX)
@@ -69,7 +67,7 @@ class AgentSettings(ServiceSettings):
     def _is_websocket_url(cls, url: str) -> str:
         parts = urlsplit(url)
         if parts.scheme not in ("ws", "wss") or not parts.hostname:
-            raise ValueError(f"{url!r} is not a ws:// or wss:// address such as ws://daemon.example.org:8484")
+            raise ValueError(f"{url!r} is not a ws:// or wss:// address such as ws://daemon.example.org:8642")
         return url
 
     @model_validator(mode="after")
@@ -102,8 +100,10 @@ class AgentSettings(ServiceSettings):
 
 def _read_private(path: Path) -> str:
     try:
-        mode = path.stat().st_mode
-        if stat.S_IMODE(mode) & 0o077:
+        status = path.stat()
+        # A file of ours is for us alone. One that root owns may let our group read it: else it could not reach us.
+        forbidden = 0o077 if status.st_uid == os.geteuid() else 0o037
+        if stat.S_IMODE(status.st_mode) & forbidden:
             raise ConfigError(f"{path}: others may read or write the secret; run: chmod 600 {path}")
         return path.read_text().strip()
     except OSError as cause:
@@ -112,9 +112,9 @@ def _read_private(path: Path) -> str:
         raise ConfigError(f"{path}: is not a text file") from None
 
 
-def _state_home() -> Path:
+def _default_state_dir() -> Path:
     """systemd's StateDirectory= if there is one, else where a user's programs keep their state."""
     given = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
     if given:
         return Path(given)
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "rainbow-agent"

@@ -155,7 +155,7 @@ class Journal:
             row.run,
             row.seq,
             row.place,
-            orjson.dumps(row.assignment).decode(),
+            orjson.dumps([tuple(share) for share in row.assignment]).decode(),
             row.since + self._to_wall_s,
             int(row.cancel),
         )

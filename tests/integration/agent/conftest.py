@@ -1,0 +1,102 @@
+"""A fake daemon, and agents to connect to it: in this process for speed, or as a process that can be killed."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rainbow_agent.app import Agent
+from rainbow_agent.config import AgentSettings
+from rainbow_agent.state_dir import StateDir
+from tests.integration.agent.fake_daemon import SECRET, FakeDaemon
+
+
+@pytest.fixture
+async def daemon() -> AsyncIterator[FakeDaemon]:
+    async with FakeDaemon() as running:
+        yield running
+
+
+@pytest.fixture
+def settings(daemon: FakeDaemon, tmp_path: Path) -> dict[str, Any]:
+    return {
+        "daemon": daemon.url,
+        "name": "tested",
+        "secret": SECRET,
+        "state_dir": tmp_path / "state",
+        "workdir": tmp_path,
+        "nodes": 2,
+        "cores_per_node": 2,
+        "kill_grace_s": 0.3,
+    }
+
+
+@asynccontextmanager
+async def running_agent(settings: dict[str, Any]) -> AsyncIterator[Agent]:
+    loaded = AgentSettings.load(None, settings)
+    state_dir = StateDir(loaded.state_dir)
+    agent = Agent(loaded, state_dir)
+    task = asyncio.create_task(agent.run())
+    try:
+        yield agent
+    finally:
+        agent.stop()
+        try:
+            await task
+        finally:
+            state_dir.close()
+
+
+@pytest.fixture
+async def agent(daemon: FakeDaemon, settings: dict[str, Any]) -> AsyncIterator[Agent]:
+    """An agent that the daemon has welcomed."""
+    async with running_agent({"stop_timeout_s": 0.2, **settings}) as running:
+        await daemon.greet()
+        yield running
+
+
+class AgentProcess:
+    """`python -m rainbow_agent run`, as systemd would have it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.process = process
+
+    async def kill(self) -> None:
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return await self.process.wait()
+
+
+StartAgent = Callable[..., Any]
+
+
+@pytest.fixture
+async def start_agent(settings: dict[str, Any]) -> AsyncIterator[StartAgent]:
+    async with AsyncExitStack() as stack:
+
+        async def start(**changes: Any) -> AgentProcess:
+            given = {**settings, **changes}
+            env = {name: value for name, value in os.environ.items() if not name.startswith("RAINBOW_")}
+            env |= {f"RAINBOW_AGENT_{name.upper()}": str(value) for name, value in given.items()}
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, "-m", "rainbow_agent", "run", env=env, stderr=asyncio.subprocess.PIPE
+            )
+            agent = AgentProcess(process)
+
+            async def end() -> None:
+                if process.returncode is None:
+                    await agent.kill()
+
+            stack.push_async_callback(end)
+            return agent
+
+        yield start
