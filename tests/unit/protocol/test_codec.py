@@ -88,6 +88,7 @@ def test_a_message_of_the_other_endpoint_is_an_unknown_type() -> None:
         b'{"type": "clusters", "id": 1}',
         b"\xff\xfe\x00",
     ],
+    ids=lambda frame: str(frame[:40]),
 )
 def test_what_is_not_a_message_is_malformed(frame: str | bytes) -> None:
     assert refusal(frame).code is ErrorCode.MALFORMED
