@@ -34,6 +34,7 @@ def settings(daemon: FakeDaemon, tmp_path: Path) -> dict[str, Any]:
         "nodes": 2,
         "cores_per_node": 2,
         "kill_grace_s": 0.3,
+        "stop_timeout_s": 0.5,
     }
 
 
@@ -56,7 +57,7 @@ async def running_agent(settings: dict[str, Any]) -> AsyncIterator[Agent]:
 @pytest.fixture
 async def agent(daemon: FakeDaemon, settings: dict[str, Any]) -> AsyncIterator[Agent]:
     """An agent that the daemon has welcomed."""
-    async with running_agent({"stop_timeout_s": 0.2, **settings}) as running:
+    async with running_agent(settings) as running:
         await daemon.greet()
         yield running
 

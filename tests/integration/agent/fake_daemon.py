@@ -29,6 +29,7 @@ class FakeDaemon:
     def __init__(self) -> None:
         self.url = ""
         self.secret = SECRET
+        self.refused = asyncio.Event()
         self.headers: Headers | None = None
         self.sessions: asyncio.Queue[ServerConnection] = asyncio.Queue()
         self.connection: ServerConnection | None = None
@@ -65,6 +66,7 @@ class FakeDaemon:
     def _authorize(self, connection: ServerConnection, request: Request) -> Response | None:
         self.headers = request.headers
         if request.headers.get("Authorization") != f"Bearer {self.secret}":
+            self.refused.set()
             return connection.respond(401, "who are you?")
         return None
 
