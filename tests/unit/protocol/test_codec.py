@@ -28,7 +28,7 @@ def refusal(frame: Any, decoder: codec.Decoder[Any] = codec.from_client) -> Prot
 def test_every_message_comes_back_as_it_was_sent(endpoint: str, model: type[BaseModel]) -> None:
     decoder = ENDPOINTS[endpoint][0]
 
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], deadline=None)
+    @settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
     @given(any_document(model))
     def check(document: dict[str, Any]) -> None:
         message = decoder.decode(json.dumps(document))
