@@ -1,0 +1,116 @@
+"""Settings and the command: what a person reads when something is wrong."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rainbow_agent.cli import cli
+from rainbow_agent.config import AgentSettings
+from rainbow_agent.session import Target
+from rainbow_protocol.service.settings import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("RAINBOW_AGENT_SECRET", "RAINBOW_AGENT_CONFIG", "STATE_DIRECTORY", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def secret_file(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("rbs_something\n")
+    path.chmod(0o600)
+    return path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli, ["run", *arguments])
+
+
+def test_check_config_says_what_it_understood(secret_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"name: west\nnodes: 4\ncores_per_node: 8\nsecret_file: {secret_file}\n")
+    result = run("--config", str(config), "--nodes", "3", "--check-config")
+    assert result.exit_code == 0
+    assert "ok: cluster west, 3 x 8 cores" in result.output
+
+
+def test_every_mistake_is_named(tmp_path: Path) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text("daemon: http://x\nnodes: 0\nprice: {per_day: 1}\n")
+    result = run("--config", str(config))
+    assert result.exit_code == 2
+    assert f"rainbow-agent: {config}: daemon: 'http://x' is not a ws:// or wss:// address" in result.output
+    assert f"{config}: nodes: Input should be greater than or equal to 1" in result.output
+    assert f"{config}: price.per_day: Extra inputs are not permitted" in result.output
+
+
+def test_an_unknown_key_is_named(tmp_path: Path) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text("nodez: 1\n")
+    result = run("--config", str(config))
+    assert result.exit_code == 2
+    assert "nodez: unknown key" in result.output
+
+
+def test_no_secret_says_where_to_get_one() -> None:
+    result = run("--check-config")
+    assert result.exit_code == 2
+    assert "no secret: give --secret-file FILE" in result.output
+
+
+def test_a_secret_that_others_can_read_is_refused(secret_file: Path) -> None:
+    secret_file.chmod(0o644)
+    result = run("--secret-file", str(secret_file), "--check-config")
+    assert result.exit_code == 2
+    assert f"chmod 600 {secret_file}" in result.output
+
+
+def test_a_missing_secret_file(tmp_path: Path) -> None:
+    result = run("--secret-file", str(tmp_path / "none"), "--check-config")
+    assert result.exit_code == 2
+    assert "none: cannot be read: No such file or directory" in result.output
+
+
+def test_the_environment_and_nested_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAINBOW_AGENT_SECRET", "rbs_x")
+    monkeypatch.setenv("RAINBOW_AGENT_PRICE__PER_CORE_HOUR", "0.25")
+    settings = AgentSettings.load(None, {})
+    assert settings.price.per_core_hour == 0.25
+    assert settings.read_secret() == "rbs_x"
+    assert "rbs_x" not in repr(settings)
+
+
+def test_systemd_says_where_the_state_goes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert AgentSettings.load(None, {}).state_dir == tmp_path / ".local/state/rainbow-agent"
+    monkeypatch.setenv("STATE_DIRECTORY", "/var/lib/rainbow-agent/west")
+    assert AgentSettings.load(None, {}).state_dir == Path("/var/lib/rainbow-agent/west")
+
+
+def test_a_secret_with_a_newline_is_no_header() -> None:
+    with pytest.raises(ConfigError, match="not one line of printable characters"):
+        AgentSettings.load(None, {"secret": "a\r\nHost: b"}).read_secret()
+
+
+def test_version_and_exit_codes_are_in_the_help() -> None:
+    assert "rainbow-agent, version" in CliRunner().invoke(cli, ["--version"]).output
+    assert "4  the state directory is in use by another agent" in CliRunner().invoke(cli, ["run", "--help"]).output
+
+
+@pytest.mark.parametrize(
+    ("url", "endpoint", "loopback"),
+    [
+        ("ws://127.0.0.1:8642", "ws://127.0.0.1:8642/v1/agent", True),
+        ("ws://localhost:8642/", "ws://localhost:8642/v1/agent", True),
+        ("ws://[::1]:1", "ws://[::1]:1/v1/agent", True),
+        ("wss://daemon.example.org", "wss://daemon.example.org/v1/agent", False),
+        ("wss://daemon.example.org/behind/a/proxy", "wss://daemon.example.org/behind/a/proxy", False),
+    ],
+)
+def test_where_to_connect(url: str, endpoint: str, loopback: bool) -> None:
+    target = Target(url, "rbs_x")
+    assert target.endpoint == endpoint
+    assert target.is_loopback == loopback
