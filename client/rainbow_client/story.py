@@ -61,7 +61,7 @@ def _close(auction: Auction, event: Event) -> None:
     auction.open = False
     winner = event.data.get("winner")
     auction.winner = printable(str(winner)) if winner else None
-    auction.outcome = reason_words(event.data, "why") or reason_words(event.data)
+    auction.outcome = _why(event, auction.winner or "")
     rows = {row.cluster: row for row in auction.rows}
     for bid in _items(event, "bids"):
         row = rows.setdefault(_name(bid), Row(_name(bid), ""))
@@ -71,9 +71,12 @@ def _close(auction: Auction, event: Event) -> None:
     for row in rows.values():
         if row.answer == "no answer yet":
             row.answer = "no answer"
-    # The winner first, then the other bids, then those that were not asked.
+    # The winner first, then the other bids as the policy ranks them, then those that were not asked.
     order = {"yes": 0, "no": 1, "no answer": 2, "not asked": 3}
-    auction.rows = sorted(rows.values(), key=lambda row: (not row.won, order.get(row.answer, 4), row.cluster))
+    auction.rows = sorted(
+        rows.values(),
+        key=lambda row: (not row.won, order.get(row.answer, 4), row.eta_s or 0, row.cost or 0, row.cluster),
+    )
 
 
 def sentence(event: Event) -> str:
@@ -97,9 +100,8 @@ def _awarded(event: Event) -> str:
     bids = {_name(bid): bid for bid in _items(event, "bids")}
     winner = printable(str(event.data.get("winner")))
     bid = bids.get(winner, {})
-    why = reason_words(event.data, "why")
-    terms = f"starts {eta_words(bid.get('eta_s'))}, costs {cost_words(bid.get('cost'))}"
-    return f"{winner} won: {terms}" + (f" ({why})" if why else "")
+    why = _why(event, winner)
+    return f"{winner} won: " + (why or f"starts {eta_words(bid.get('eta_s'))}, costs {cost_words(bid.get('cost'))}")
 
 
 def _rejected(event: Event) -> str:
@@ -118,7 +120,7 @@ def _ended(event: Event) -> str:
 
 def _on_cluster(event: Event) -> str:
     native = event.data.get("native_id")
-    return f"{event.event} on {_name(event.data)}" + (f" as {printable(str(native))}" if native else "")
+    return f"{event.event} on {_name(event.data)}" + (f", known there as {printable(str(native))}" if native else "")
 
 
 _SENTENCES = {
@@ -152,6 +154,13 @@ def _name(data: Mapping[str, Any]) -> str:
     return printable(str(data.get("cluster") or "?"))
 
 
+def _why(event: Event, winner: str) -> str:
+    """The daemon's reason begins with the winner's name; so does the sentence it goes into."""
+    return (reason_words(event.data, "why") or reason_words(event.data)).removeprefix(f"{winner} ")
+
+
 def _reason(event: Event) -> str:
     words = reason_words(event.data)
+    if words == f"exit code {event.data.get('exit_code')}":
+        return ""  # it has just been said
     return f": {words}" if words else ""

@@ -70,8 +70,9 @@ def print_story(explanation: Explanation) -> None:
     )
 
 
-def print_auction(auction: Auction, title: str) -> None:
-    print_line(styled(title, "bold"))
+def print_auction(auction: Auction, title: str, indent: int = 2) -> None:
+    margin = " " * (indent - 2)
+    print_line(margin, styled(title, "bold"))
     print_table(
         ["CLUSTER", "ANSWER", "START", ">COST", ""],
         [
@@ -84,14 +85,14 @@ def print_auction(auction: Auction, title: str) -> None:
             )
             for row in auction.rows
         ],
-        indent=2,
+        indent=indent,
     )
     if auction.winner:
         print_line(
             "  ", styled(f"{auction.winner} won", "bold green"), f": {auction.outcome}" if auction.outcome else ""
         )
     elif not auction.open:
-        print_line("  nobody won", f": {auction.outcome}" if auction.outcome else "")
+        print_line(f"{margin}  nobody won", f": {auction.outcome}" if auction.outcome else "")
 
 
 def _because(explanation: Explanation) -> str:

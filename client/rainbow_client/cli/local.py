@@ -3,8 +3,6 @@
 import asyncio
 import os
 import shlex
-import signal
-from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -15,10 +13,10 @@ from rainbow_client.cli.screen import print_line, print_table, styled
 from rainbow_client.config_search import default_federation_dir
 from rainbow_client.errors import FederationError, RainbowError
 from rainbow_client.local.federation import CLUSTERS_MAX, Federation
+from rainbow_client.local.interruption import Interruption
 from rainbow_client.local.layout import DAEMON
 from rainbow_client.local.processes import Process, reap
 from rainbow_client.wording import count
-from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES
 
 CANCEL_S_MAX = 30.0
 
@@ -50,33 +48,21 @@ def up(invocation: Invocation, directory: Path | None, clusters: int | None, det
 
 
 async def _up(federation: Federation, clusters: int | None, detach: bool, as_json: bool, standard: bool) -> int:
-    interrupted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, interrupted.set)
-    starting = asyncio.create_task(federation.up(clusters))
-    stop = asyncio.create_task(interrupted.wait())
-    await asyncio.wait({starting, stop}, return_when=asyncio.FIRST_COMPLETED)
+    interruption = Interruption()
     try:
-        if not starting.done():
-            starting.cancel()
-            await asyncio.wait({starting})
+        if not await interruption.spares(federation.up(clusters)):
             await federation.down(federation.started)
             return 130
-        await starting
-    except BaseException:
-        # A federation that did not come up is not left half running; what ran before stays.
+    except RainbowError:
+        # A federation that did not come up is not left half running; what ran before goes on.
         await federation.down(federation.started)
         raise
-    finally:
-        if starting.done() and not stop.done() and detach:
-            stop.cancel()
     await _show(federation, as_json, standard)
     if detach:
         return 0
     if not as_json:
         note("Ctrl-C stops it.")
-    return await _stay(federation, stop, as_json)
+    return await _stay(federation, interruption)
 
 
 async def _show(federation: Federation, as_json: bool, standard: bool) -> None:
@@ -119,26 +105,23 @@ async def _show(federation: Federation, as_json: bool, standard: bool) -> None:
     print_line("Stop it:  ", styled(f"rainbow down{where}", "bold"))
 
 
-async def _stay(federation: Federation, stop: "asyncio.Task[bool]", as_json: bool) -> int:
-    """Until Ctrl-C, or until the daemon is gone."""
+async def _stay(federation: Federation, interruption: Interruption) -> int:
+    """Until Ctrl-C, or until the daemon is gone. Then what this command started is stopped."""
     living = {asyncio.create_task(process.ended()): process for process in federation.running()}
-    code = 0
-    while not stop.done():
+    stop = asyncio.create_task(interruption.wait())
+    daemon_gone = False
+    while not stop.done() and not daemon_gone:
         await asyncio.wait({stop, *living}, return_when=asyncio.FIRST_COMPLETED)
         reap()
         for ended in [task for task in living if task.done()]:
             process = living.pop(ended)
             note(f"rainbow: {process.name} has stopped; `rainbow up` starts it again")
-            if process.name == DAEMON:
-                stop.cancel()
-                code = 71
-                with suppress(asyncio.CancelledError):
-                    await stop
-    for task in living:
+            daemon_gone = daemon_gone or process.name == DAEMON
+    for task in (stop, *living):
         task.cancel()
     await _report_jobs(federation)
     await federation.down(federation.started)
-    return code
+    return 71 if daemon_gone else 0
 
 
 @click.command()
@@ -161,40 +144,24 @@ def down(invocation: Invocation, directory: Path | None, cancel_jobs: bool) -> i
 
 async def _down(federation: Federation, cancel_jobs: bool) -> list[Process]:
     if cancel_jobs:
-        await cancel_all(federation)
+        left = await federation.cancel_jobs(CANCEL_S_MAX)
+        if left:
+            note(f"rainbow: {count(left, 'job')} did not end within {CANCEL_S_MAX:g} s and goes on")
     else:
         await _report_jobs(federation)
     return await federation.down()
 
 
-async def open_jobs(federation: Federation) -> list[str] | None:
-    """The jobs that are not over; None if there is no daemon to tell."""
-    if not any(process.name == DAEMON for process in federation.running()):
-        return None
-    states = [state for state in JOB_STATES if state not in TERMINAL_STATES]
+async def _open_jobs(federation: Federation) -> list[str]:
     try:
-        async with federation.client() as client:
-            return [status.job for status in await client.jobs(states=states, limit=10_000)]
+        return await federation.open_jobs()
     except RainbowError as error:
         note(f"rainbow: the daemon does not tell whether jobs are still running: {error.message}")
-        return None
-
-
-async def cancel_all(federation: Federation) -> None:
-    jobs = await open_jobs(federation)
-    if not jobs:
-        return
-    async with federation.client() as client:
-        await client.cancel(jobs)
-        try:
-            async with asyncio.timeout(CANCEL_S_MAX):
-                await client.wait(jobs)
-        except TimeoutError:
-            note(f"rainbow: some jobs did not end within {CANCEL_S_MAX:g} s; they are left to their clusters")
+        return []
 
 
 async def _report_jobs(federation: Federation) -> None:
-    jobs = await open_jobs(federation)
+    jobs = await _open_jobs(federation)
     if jobs:
         note(
             f"rainbow: {count(len(jobs), 'job')} not over yet; what runs goes on, and `rainbow up` finds it again"

@@ -20,12 +20,13 @@ from rainbow_client.local.processes import Process, log_tail, reap, spawn
 from rainbow_client.private_files import write_private
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.ids import REGISTRATION_PREFIX, new_secret
-from rainbow_protocol.job import Totals
+from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES, Totals
 
 READY_S_MAX = 30.0
 STOP_GRACE_S = 10.0
 LOOK_AGAIN_S = 0.02
 CLUSTERS_MAX = 64
+OPEN_JOBS_MAX = 10_000
 
 Tell = Callable[[str], None]
 
@@ -57,6 +58,8 @@ class Federation:
 
     async def down(self, only: list[Process] | None = None) -> list[Process]:
         """Stops agents first, so that they say goodbye to a daemon that is there, and then the daemon."""
+        if only is not None and not only:
+            return []
         with self._alone():
             running = self.running() if only is None else [process for process in only if process.alive()]
             agents = [process for process in running if process.name != DAEMON]
@@ -71,8 +74,30 @@ class Federation:
         found = (Process.of_file(name, self.layout.pid_file(name)) for name in names)
         return [process for process in found if process is not None]
 
-    def client(self, **options: float) -> Client:
-        return Client.from_config(self.config, **options)
+    def client(self) -> Client:
+        return Client.from_config(self.config)
+
+    async def open_jobs(self) -> list[str]:
+        """The jobs that are not over, as far as there is a daemon to tell."""
+        if Process.of_file(DAEMON, self.layout.pid_file(DAEMON)) is None:
+            return []
+        states = [state for state in JOB_STATES if state not in TERMINAL_STATES]
+        async with self.client() as client:
+            return [status.job for status in await client.jobs(states=states, limit=OPEN_JOBS_MAX)]
+
+    async def cancel_jobs(self, within_s: float) -> int:
+        """Cancels what is not over and waits for it to end. Returns how many jobs have not."""
+        jobs = await self.open_jobs()
+        if not jobs:
+            return 0
+        async with self.client() as client:
+            await client.cancel(jobs)
+            try:
+                async with asyncio.timeout(within_s):
+                    await client.wait(jobs)
+            except TimeoutError:
+                return len(await self.open_jobs())
+        return 0
 
     # --- starting ---------------------------------------------------------
 
@@ -87,7 +112,7 @@ class Federation:
             self._write_daemon_config("127.0.0.1:0")
         layout.ready_file.unlink(missing_ok=True)
         daemon = self._spawn(DAEMON, [sys.executable, "-m", "rainbowd", "--config", str(layout.daemon_config)])
-        await self._unless_dead([daemon], self._daemon_ready())
+        await self.unless_dead([daemon], self._daemon_ready(), READY_S_MAX, "rainbowd was not ready")
         url = layout.ready_file.read_text().strip()
         self._write_daemon_config(url.partition("://")[2])
         known = self.config.clusters if layout.client_config.exists() else ()
@@ -151,6 +176,7 @@ class Federation:
                 "per_gpu_hour": one.per_gpu_hour,
             },
             "log_format": "text",
+            **({"queue_max": one.queue_max} if one.queue_max is not None else {}),
         }
         write_private(self.layout.agent_config(one.name), yaml.safe_dump(settings, sort_keys=False))
 
@@ -177,29 +203,28 @@ class Federation:
                         return
                     await asyncio.sleep(LOOK_AGAIN_S)
 
-        await self._unless_dead(self.running(), online())
+        await self.unless_dead(self.running(), online(), READY_S_MAX, "not every cluster was online")
 
-    async def _unless_dead(self, processes: list[Process], awaited: Awaitable[None]) -> None:
-        """Waits for something these processes do; fails at once when one of them dies, with its last words."""
+    async def unless_dead(
+        self, processes: list[Process], awaited: Awaitable[None], within_s: float, too_late: str
+    ) -> None:
+        """Waits for something that needs these processes; fails at once when one dies, with its last words."""
         waiting = asyncio.ensure_future(awaited)
         deaths = {asyncio.ensure_future(process.ended()): process for process in processes}
         try:
-            await asyncio.wait({waiting, *deaths}, timeout=READY_S_MAX, return_when=asyncio.FIRST_COMPLETED)
-            dead = next((process for death, process in deaths.items() if death.done()), None)
-            if waiting.done() and dead is None:
+            await asyncio.wait({waiting, *deaths}, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+            if waiting.done():
                 await waiting
                 return
+            dead = next((process for death, process in deaths.items() if death.done()), None)
             if dead is None:
-                raise FederationError(f"not everything was ready within {READY_S_MAX:g} s", self._see(processes[-1]))
-            tail = log_tail(self.layout.log_file(dead.name))
-            raise FederationError(f"{dead.name} stopped as it started:\n{tail}", self._see(dead))
+                raise FederationError(f"{too_late} within {within_s:g} s", f"See {self.layout.root / 'logs'}.")
+            log_file = self.layout.log_file(dead.name)
+            raise FederationError(f"{dead.name} has stopped:\n{log_tail(log_file)}", f"Its log is {log_file}.")
         finally:
             for task in (waiting, *deaths):
                 task.cancel()
             await asyncio.wait({waiting, *deaths})
-
-    def _see(self, process: Process) -> str:
-        return f"Its log is {self.layout.log_file(process.name)}."
 
     # --- stopping ---------------------------------------------------------
 

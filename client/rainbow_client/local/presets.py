@@ -12,6 +12,7 @@ class Preset:
     per_node_hour: float
     per_core_hour: float
     per_gpu_hour: float
+    queue_max: int | None = None  # jobs that may wait there; the agent's own default if None
 
     @property
     def summary(self) -> str:

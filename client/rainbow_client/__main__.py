@@ -1,0 +1,3 @@
+from rainbow_client.cli import main
+
+main()
