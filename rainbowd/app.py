@@ -11,6 +11,7 @@ import structlog
 from websockets.asyncio.server import Server as WebSocketServer
 
 from rainbow_protocol import limits
+from rainbow_protocol.ids import JobIds
 from rainbow_protocol.service.notify import keep_watchdog_fed, notify
 from rainbowd import __version__
 from rainbowd.config import DaemonSettings
@@ -69,7 +70,8 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
     router = Router(credentials, watchers, pending)
     engine = Engine(core, repo, router, clock, limits.INBOX_COMMANDS_MAX)
     await engine.commit_first(restored)
-    services = Services(engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions)
+    job_ids = JobIds(await repo.newest_job())
+    services = Services(engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions, job_ids)
     engine_task = asyncio.create_task(engine.run(), name="engine")
     server = Server(services, lambda: not engine_task.done())
     try:

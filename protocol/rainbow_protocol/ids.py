@@ -23,10 +23,13 @@ TOKEN_PREFIX: Final = "rbt_"  # noqa: S105 - a prefix, not a secret
 
 
 class JobIds:
-    """Makes ids that only ever grow, even within one millisecond or when the clock steps back."""
+    """Makes ids that only ever grow, even within one millisecond or when the clock steps back.
 
-    def __init__(self) -> None:
-        self._last = 0
+    `newest` is the last id handed out before, if any: a restart does not go back behind it either.
+    """
+
+    def __init__(self, newest: str | None = None) -> None:
+        self._last = _decode(newest) if newest else 0
 
     def next(self, now_s: float) -> str:
         stamp = max(0, int(now_s * 1000) - _EPOCH_MS)
@@ -50,3 +53,10 @@ def _encode(value: int) -> str:
         characters.append(_ALPHABET[value & 31])
         value >>= 5
     return "".join(reversed(characters))
+
+
+def _decode(text: str) -> int:
+    value = 0
+    for character in text:
+        value = value << 5 | _ALPHABET.index(character)
+    return value

@@ -1,7 +1,7 @@
 """The session of a user's program: each request is answered, one after the other, from disk or by the engine."""
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from typing import cast
 
@@ -42,7 +42,7 @@ class Services:
     pending: PendingAnswers
     relay: OutputRelay
     sessions: dict[int, Session]
-    job_ids: ids.JobIds = field(default_factory=ids.JobIds)
+    job_ids: ids.JobIds
 
     def online(self) -> frozenset[str]:
         return frozenset(self.engine.core.world.sessions.values())

@@ -28,14 +28,16 @@ from rainbowd.net.watchers import Watchers
 
 _log = structlog.get_logger()
 _AWARDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4  # awards carry commands and environments
+# Also the order in which one batch leaves: what frees a place before what asks for one, a start before its cancel.
 _KINDS = {
+    fx.SendRelease: "releases",
     fx.SendOffer: "offers",
     fx.SendAward: "awards",
     fx.SendStart: "starts",
-    fx.SendRelease: "releases",
     fx.SendCancel: "cancels",
     fx.SendAck: "acks",
 }
+_ORDER = {kind: place for place, kind in enumerate(_KINDS.values())}
 Item = dict[str, Any]
 
 
@@ -61,8 +63,8 @@ class Router:
                 happenings.append(effect)
             elif not isinstance(effect, fx.SaveJob):
                 self._single(effect)
-        for (session, kind), items in batches.items():
-            self._send_batch(session, kind, items)
+        for session, kind in sorted(batches, key=lambda batch: _ORDER[batch[1]]):
+            self._send_batch(session, kind, batches[session, kind])
         self._watchers.publish(happenings)
 
     def _send_batch(self, number: int, kind: str, items: list[Item]) -> None:

@@ -23,19 +23,19 @@ class TotalsMatcher:
         if not isinstance(resources, Totals):
             raise TypeError(f"expected Totals, got {type(resources).__name__}")
         if shape.cores_per_task > resources.cores_per_node:
-            return _no("cores on one node for a task", shape.cores_per_task, resources.cores_per_node)
+            return _no(shape.cores_per_task, "core", "on one node for a task", resources.cores_per_node)
         if shape.gpus_per_task > resources.gpus_per_node:
-            return _no("gpus on one node for a task", shape.gpus_per_task, resources.gpus_per_node)
+            return _no(shape.gpus_per_task, "gpu", "on one node for a task", resources.gpus_per_node)
         per_node = tasks_per_node(shape, resources)
         if shape.nodes is None:
             if per_node * resources.nodes >= shape.tasks:
                 return _FITS
-            return _no("tasks of this size", shape.tasks, per_node * resources.nodes, "it holds")
+            return _no(shape.tasks, "task", "of this size", per_node * resources.nodes, "it holds")
         if shape.nodes > resources.nodes:
-            return _no("nodes", shape.nodes, resources.nodes)
+            return _no(shape.nodes, "node", "", resources.nodes)
         fullest = -(-shape.tasks // shape.nodes)
         if fullest > per_node:
-            return _no("tasks of this size on one node", fullest, per_node, "a node holds")
+            return _no(fullest, "task", "of this size on one node", per_node, "a node holds")
         return _FITS
 
 
@@ -46,5 +46,6 @@ def tasks_per_node(shape: Shape, resources: Totals) -> int:
     return min(by_cores, resources.gpus_per_node // shape.gpus_per_task)
 
 
-def _no(what: str, needed: int, have: int, has: str = "it has") -> Verdict:
-    return Verdict(False, f"needs {needed} {what}, {has} {have}")
+def _no(needed: int, thing: str, where: str, have: int, has: str = "it has") -> Verdict:
+    things = thing if needed == 1 else f"{thing}s"
+    return Verdict(False, f"needs {needed} {things}{' ' + where if where else ''}, {has} {have}")

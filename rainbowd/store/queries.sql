@@ -42,6 +42,9 @@ FROM jobs JOIN owners USING (owner) JOIN requests ON requests.job = jobs.id
 WHERE state IN ('pending', 'offered', 'awarded', 'assigned', 'queued', 'running')
 ORDER BY jobs.id;
 
+-- name: newest_job
+SELECT max(id) AS id FROM jobs;
+
 -- name: find_keys
 SELECT jobs.owner, jobs.key, jobs.id, jobs.state, requests.request
 FROM json_each(:keys) AS wanted

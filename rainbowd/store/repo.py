@@ -91,6 +91,11 @@ class Repo:
     async def load_live_jobs(self) -> list[Job]:
         return [read_job(row) for row in await self._reader.execute_fetchall(QUERIES["load_live_jobs"])]
 
+    async def newest_job(self) -> str | None:
+        (row,) = await self._reader.execute_fetchall(QUERIES["newest_job"])
+        newest: str | None = row["id"]
+        return newest
+
     async def find_keys(self, items: Sequence[NewJob]) -> dict[int, Known]:
         """Which of these were submitted before, by position. Asked on the writer, behind every commit."""
         keyed = {(item.owner, item.key): position for position, item in enumerate(items) if item.key is not None}

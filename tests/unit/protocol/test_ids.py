@@ -66,3 +66,10 @@ def test_secrets_say_what_they_are_and_fit_into_a_header(prefix: str) -> None:
     for secret in made:
         assert re.fullmatch(rf"{prefix}[A-Za-z0-9_-]{{43}}", secret)
         assert len(secret) <= limits.TOKEN_CHARS_MAX
+
+
+def test_a_restart_with_the_clock_set_back_goes_on_behind_the_newest_id() -> None:
+    before = JobIds().next(2_000_000_000.0)
+    after = JobIds(before).next(1_800_000_000.0)
+    assert after > before
+    assert is_job_id(after)
