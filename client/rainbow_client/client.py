@@ -13,9 +13,8 @@ from rainbow_client.errors import InvalidRequest, Refused, UnknownJob
 from rainbow_client.following import follow_events, follow_output
 from rainbow_client.link import Link
 from rainbow_client.output import Output
-from rainbow_client.requests import batches, job_ids, job_request, pages
+from rainbow_client.requests import batches, invalid, job_ids, job_request, pages
 from rainbow_protocol import limits
-from rainbow_protocol.codec import describe
 from rainbow_protocol.job import TERMINAL_STATES, JobRequest, JobState, Totals
 from rainbow_protocol.messages.client import (
     Cancel,
@@ -145,7 +144,7 @@ class Client:
                 for position, request in enumerate(requests)
             ]
         except ValidationError as cause:
-            raise InvalidRequest(describe(cause), "Correct the field that the message names.") from None
+            raise invalid(cause) from None
         gate = asyncio.Semaphore(SUBMIT_FRAMES_IN_FLIGHT)
 
         async def send(batch: list[Submission]) -> list[SubmitResult]:
@@ -187,7 +186,7 @@ class Client:
                     id=0, states=list(states) if states else None, cluster=cluster, before=before, limit=page
                 )
             except ValidationError as cause:
-                raise InvalidRequest(describe(cause), "Correct the field that the message names.") from None
+                raise invalid(cause) from None
             answer = await self._link.call(request, Jobs)
             found += answer.items
             if len(answer.items) < page:
@@ -247,7 +246,5 @@ class Client:
         try:
             request = RegisterCluster(id=0, name=name, resources=resources)
         except ValidationError as cause:
-            raise InvalidRequest(
-                describe(cause), "A cluster's name has small letters, digits and dashes, like a host name."
-            ) from None
+            raise invalid(cause, "A cluster's name has small letters, digits and dashes, like a host name.") from None
         return await self._registrar.call(request, Registered, repeatable=False)

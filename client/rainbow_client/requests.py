@@ -1,5 +1,6 @@
 """What the user asks for, checked here first: a mistake is told before anything is sent."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
@@ -47,7 +48,13 @@ def job_request(
             clusters=list(clusters) if clusters else None,
         )
     except ValidationError as cause:
-        raise InvalidRequest(describe(cause), "Correct the field that the message names.") from None
+        raise invalid(cause) from None
+
+
+def invalid(cause: ValidationError, hint: str = "Correct the field that the message names.") -> InvalidRequest:
+    """The mistakes in words; a regular expression is no help to the person who typed a name."""
+    words = re.sub(r"String should match pattern '[^']*'", "has characters that are not allowed there", describe(cause))
+    return InvalidRequest(words, hint)
 
 
 def job_ids(jobs: str | Iterable[str]) -> list[str]:

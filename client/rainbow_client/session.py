@@ -31,6 +31,7 @@ log = logging.getLogger("rainbow_client")
 
 OPEN_S_MAX = 10.0
 CLOSE_S_MAX = 2.0
+REQUESTS_IN_FLIGHT_MAX = 1_024  # more wait here instead of in the daemon
 FEED_FRAMES_MAX = 256  # of one watch; a slower consumer is made to ask again from where it is
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -77,7 +78,7 @@ class Session:
         self.unknown_tokens: list[int] = []
         self._websocket = websocket
         self._ids = itertools.count(1)
-        self._slots = asyncio.Semaphore(limits.REQUESTS_IN_FLIGHT_MAX)
+        self._slots = asyncio.Semaphore(REQUESTS_IN_FLIGHT_MAX)
         self._waiting: dict[int, asyncio.Future[Answer | Error]] = {}
         self._feeds: dict[int, Feed] = {}
         self._watched: dict[int, frozenset[str]] = {}

@@ -1,6 +1,5 @@
 """What every command shares: --config and --json, one way to fail, one way to run with a client."""
 
-import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Callable
@@ -117,6 +116,8 @@ def load(invocation: Invocation) -> "Config":
 
 def with_client(invocation: Invocation, work: Callable[["Client"], Awaitable[T]], *, waiting: bool = False) -> T:
     """Runs the work with an open client. `waiting` work outlasts a restart of the daemon."""
+    import asyncio
+
     from rainbow_client.client import RETRY_S, Client
 
     config = load(invocation)

@@ -11,8 +11,8 @@ from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.screen import print_line, print_table
 from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
 from rainbow_client.config_search import find_file, user_config_path
-from rainbow_client.errors import ConfigError, InvalidRequest
-from rainbow_protocol.codec import describe
+from rainbow_client.errors import ConfigError
+from rainbow_client.requests import invalid
 from rainbow_protocol.job import Totals
 
 
@@ -105,7 +105,7 @@ def _totals(nodes: int | None, cores_per_node: int, gpus_per_node: int) -> Total
     try:
         return Totals(nodes=nodes, cores_per_node=cores_per_node, gpus_per_node=gpus_per_node)
     except ValidationError as cause:
-        raise InvalidRequest(describe(cause), "Correct the number that the message names.") from None
+        raise invalid(cause) from None
 
 
 def _save_target(invocation: Invocation) -> Path:

@@ -16,7 +16,7 @@ from rainbow_client.errors import InvalidRequest
 from rainbow_client.printable import printable
 from rainbow_client.requests import job_request
 from rainbow_client.story import sentence
-from rainbow_protocol.job import JobRequest
+from rainbow_protocol.job import TERMINAL_STATES, JobRequest
 from rainbow_protocol.messages.client import JobStatus
 
 if TYPE_CHECKING:
@@ -146,9 +146,13 @@ async def _watch(client: "Client", job: str, as_json: bool) -> JobStatus:
     if not as_json:
         note(f"rainbow: job {job}")
 
+    all_output = asyncio.Event()
+
     async def tell() -> None:
         async with aclosing(client.watch(job)) as events:
             async for event in events:
+                if event.state in TERMINAL_STATES:
+                    await all_output.wait()  # the end is told last
                 if as_json:
                     print_json({"job": event.job} | event_document(event))
                 else:
@@ -157,6 +161,7 @@ async def _watch(client: "Client", job: str, as_json: bool) -> JobStatus:
     telling = asyncio.create_task(tell())
     try:
         await pass_on(client.logs(job, follow=True), as_json)
+        all_output.set()
         await telling
     finally:
         telling.cancel()
