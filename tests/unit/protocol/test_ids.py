@@ -69,7 +69,7 @@ def test_secrets_say_what_they_are_and_fit_into_a_header(prefix: str) -> None:
 
 
 def test_a_restart_with_the_clock_set_back_goes_on_behind_the_newest_id() -> None:
-    before = JobIds().next(2_000_000_000.0)
-    after = JobIds(before).next(1_800_000_000.0)
+    before = ids.JobIds().next(2_000_000_000.0)
+    after = ids.JobIds(before).next(1_800_000_000.0)
     assert after > before
-    assert is_job_id(after)
+    assert ids.is_job_id(after)
