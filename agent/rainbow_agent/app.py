@@ -264,7 +264,7 @@ class Agent:
                     await self._handed_over.wait()
                 if self._link is not None:
                     self._link.send(Goodbye(reason="the agent is stopping"))
-                    await self._link.flush()
+                    await self._link.close()
         except TimeoutError:
             log.warning("the daemon has not acknowledged everything; the rest is told after the next start")
 

@@ -14,6 +14,7 @@ import structlog
 from pydantic import BaseModel
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.frames import CloseCode
 from websockets.typing import Subprotocol
 
 from rainbow_agent import __version__
@@ -64,8 +65,10 @@ class Link:
                 self._frames.task_done()
         await self._connection.close()
 
-    async def flush(self) -> None:
+    async def close(self) -> None:
+        """Send what waits here, then end the session as one does."""
         await self._frames.join()
+        await self._connection.close(CloseCode.GOING_AWAY)
 
 
 class Receiver(Protocol):

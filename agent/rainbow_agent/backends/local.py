@@ -6,6 +6,7 @@ children and adopted ones alike, and reads the truth from what the runner left i
 
 import asyncio
 import os
+import py_compile
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -70,6 +71,10 @@ class LocalBackend:
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="janitor")
         self._retention = Retention(settings.jobs_dir, settings.kept_jobs_max, settings.kept_bytes_max)
         settings.jobs_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Compiled once here, and not by every job for itself. It also keeps the runner that fits this agent while
+        # an upgrade replaces the files around it.
+        self._compiled = settings.jobs_dir.parent / "runner.pyc"
+        py_compile.compile(str(RUNNER), cfile=str(self._compiled), doraise=True)
 
     def totals(self) -> Totals:
         return self._settings.totals
@@ -81,7 +86,7 @@ class LocalBackend:
         spec = self._spec(launch)
         loop = asyncio.get_running_loop()
         try:
-            pid, ready = await loop.run_in_executor(self._threads, _spawn, directory, spec)
+            pid, ready = await loop.run_in_executor(self._threads, _spawn, self._runner(launch.run), directory, spec)
         except OSError as cause:
             words = f"the agent could not start the job's runner: {cause.strerror}"
             self._post(RunEnded(launch.key, launch.run, "failed", None, words))
@@ -89,6 +94,10 @@ class LocalBackend:
         watched = _Watched(directory, pid, os.pidfd_open(pid), launch.shape.time_limit_s, child=True, ready=ready)
         loop.add_reader(ready, self._said_ready, watched)
         self._watch(watched)
+
+    def _runner(self, run: int) -> Path:
+        """The source for a second try, in case the first failed because the interpreter itself was replaced."""
+        return self._compiled if run == 1 else RUNNER
 
     def kill(self, key: Key, run: int) -> None:
         """To the runner, which ends its job and says how. One that is gone already has said so."""
@@ -243,7 +252,7 @@ def _shares(shape: Shape, assignment: Assignment) -> list[dict[str, Any]]:
     ]
 
 
-def _spawn(directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
+def _spawn(runner: Path, directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
     """Start the runner in a session of its own; returns its pid and the pipe on which it says that it runs.
 
     It starts with its signals blocked, so that a SIGTERM in its first milliseconds waits until it listens.
@@ -254,7 +263,7 @@ def _spawn(directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
     try:
         pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", str(RUNNER), str(directory.path)],
+            [sys.executable, "-I", "-S", str(runner), str(directory.path)],
             {"PATH": os.environ.get("PATH", os.defpath)},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -1,11 +1,12 @@
 """The directory of one run: what the agent writes for the runner, and what it reads back.
 
-    jobs/JOB.ATTEMPT/RUN/{spec.json, claim, stdout, stderr, result, runner.log}
+    jobs/JOB.ATTEMPT/RUN/{spec, claim, stdout, stderr, result, runner.log}
 
 `claim` is linked into place by whoever comes first: the runner, and then the job runs; or an agent that fences the
 run off, and then it never can.
 """
 
+import marshal
 import os
 import shutil
 import signal
@@ -39,9 +40,9 @@ class RunDir:
 
     def prepare(self, spec: dict[str, Any]) -> None:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(self.path / "spec.json", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        fd = os.open(self.path / "spec", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(orjson.dumps(spec))
+            file.write(marshal.dumps(spec))
 
     def claim(self) -> Claim | None:
         try:

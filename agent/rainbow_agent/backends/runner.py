@@ -2,25 +2,31 @@
 
 It outlives the agent. It claims the run by linking `claim` into place (whoever comes second runs nothing), starts
 the tasks, copies their output into bounded files, enforces the time limit, ends the job on SIGTERM, and leaves
-`result` behind, complete or not at all. It reads `spec.json` and knows nothing else of Rainbow.
+`result` behind, complete or not at all. It reads `spec` and knows nothing else of Rainbow.
 """
 
-# pathlib would double the time it takes to start.
+# Every import is paid for by every job, and json, pathlib, contextlib and typing take longer than all the rest
+# together. So the specification comes marshalled, and the result is written as JSON by hand.
 # ruff: noqa: PTH104, PTH108, PTH118, PTH123
 
 import ctypes
 import errno
-import json
+import marshal
 import os
 import select
-import signal
 import sys
 import time
-from contextlib import suppress
 
-TYPE_CHECKING = False  # importing typing would cost every job milliseconds
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import signal
+    from collections.abc import Callable
     from typing import Any
+else:
+    try:
+        import _signal as signal  # what `signal` wraps in enums
+    except ImportError:
+        import signal
 
 COPY_BYTES = 256 * 1024
 DRAIN_S = 1.0  # how long output is awaited after every process is gone that could still hold the pipes
@@ -40,17 +46,44 @@ def own_start_ticks() -> int:
         return int(stat.read().rpartition(b")")[2].split()[19])
 
 
-def write_whole(directory: str, name: str, document: dict[str, object], durable: bool) -> str:
+def write_whole(directory: str, name: str, document: "dict[str, Any]", durable: bool) -> str:
     """A file with this content under a name that nobody reads yet."""
     path = os.path.join(directory, name)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps(document).encode())
+        os.write(fd, as_json(document))
         if durable:
             os.fsync(fd)
     finally:
         os.close(fd)
     return path
+
+
+def as_json(document: "dict[str, Any]") -> bytes:
+    """Flat, of numbers, truth values, None and text."""
+    words = {None: "null", True: "true", False: "false"}
+    fields = []
+    for key, value in document.items():
+        if isinstance(value, str):
+            units = value.encode("utf-16-be", "replace")
+            codes = [units[at] << 8 | units[at + 1] for at in range(0, len(units), 2)]
+            plain = (chr(code) if 31 < code < 127 and code not in b'"\\' else f"\\u{code:04x}" for code in codes)
+            text = '"' + "".join(plain) + '"'
+        elif value is None or isinstance(value, bool):
+            text = words[value]
+        else:
+            text = repr(value)
+        fields.append(f'"{key}": {text}')
+    return ("{" + ", ".join(fields) + "}").encode()
+
+
+def sent(send: "Callable[[int, int], None]", target: int, number: int) -> bool:
+    """Whether there was somebody to signal: all may be gone, or have become someone else by setuid."""
+    try:
+        send(target, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def claim(directory: str) -> bool:
@@ -142,8 +175,12 @@ class Job:
         os.close(tell)
         if self.group is None:
             self.group = pid
-        with suppress(OSError):  # it did so itself and is past exec by now, or gone: either way it is in the group
+        try:
             os.setpgid(pid, self.group)
+        except OSError as cause:
+            # It did so itself and is past exec by now, or gone. Either way it is in the group.
+            if cause.errno not in (errno.EACCES, errno.ESRCH, errno.EPERM):
+                raise
         self.pids.append(pid)
         told = os.read(failed, 4096)
         os.close(failed)
@@ -237,8 +274,7 @@ class Job:
 
     def signal_group(self, number: int) -> None:
         if self.group is not None:
-            with suppress(ProcessLookupError, PermissionError):  # all gone, or someone else's by setuid
-                os.killpg(self.group, number)
+            sent(os.killpg, self.group, number)
 
     def clean_up(self) -> None:
         """End what the tasks left behind: their group, then whatever was reparented to us, as a daemon would be."""
@@ -252,8 +288,7 @@ class Job:
                 if pid == 0:
                     break
             for pid in own_children():
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
+                sent(os.kill, pid, signal.SIGKILL)
             time.sleep(0.01)
 
     # --- the result
@@ -289,18 +324,25 @@ def own_children() -> list[int]:
         return []
 
 
+def say_that_it_runs() -> None:
+    """On our standard output, to the agent that started us. It may be gone by now; the claim says the same."""
+    try:
+        os.write(1, b"1")
+    except BrokenPipeError:
+        return
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)  # closes the pipe: it is not the tasks' to write to
+    os.close(null)
+
+
 def main(directory: str) -> int:
     # The agent started us with these blocked, so that an early SIGTERM waits until somebody listens.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    with open(os.path.join(directory, "spec.json")) as file:
-        spec = json.load(file)
+    with open(os.path.join(directory, "spec"), "rb") as file:
+        spec = marshal.load(file)  # noqa: S302 - the agent wrote it, in a directory that is ours alone
     if not claim(directory):
         return EXIT_CLAIMED
-    with suppress(OSError):  # the agent hears on our standard output that it runs; it may be gone by now
-        os.write(1, b"1")
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 1)
-    os.close(null)
+    say_that_it_runs()
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wakeup, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
