@@ -13,6 +13,7 @@ from rainbow_agent import __version__, translate
 from rainbow_agent.backends.base import Backend, RunNews
 from rainbow_agent.backends.local import LocalBackend, LocalSettings
 from rainbow_agent.backends.processes import boot_id
+from rainbow_agent.clock import WallClock
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
@@ -49,10 +50,12 @@ class Agent:
         self._settings = settings
         self._cluster = settings.name
         self._inbox: Inbox[Envelope] = Inbox(INBOX_COMMANDS_MAX)
-        self._to_wall_s = time.time() - time.monotonic()  # the loop's clock is the monotonic one
+        self._to_wall_s = WallClock().offset_s
         self._journal = Journal(state_dir.journal, self._to_wall_s)
         self._journal_thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
-        self._backend: Backend = LocalBackend(self._local_settings(state_dir), self._post_news, self._to_wall_s)
+        self._backend: Backend = LocalBackend(
+            self._local_settings(state_dir), self._post_news, self._fail, self._to_wall_s
+        )
         totals = self._backend.totals()
         self._machine = AgentMachine(
             MachineSettings(
@@ -72,6 +75,7 @@ class Agent:
         self._stop_asked = asyncio.Event()
         self._handed_over = asyncio.Event()
         self._stopping = False
+        self._failure: BaseException | None = None
 
     def stop(self) -> None:
         """Ask it to end gracefully; `run` then returns."""
@@ -94,6 +98,8 @@ class Agent:
                 if task.done():
                     task.result()  # raises what ended it
             notify("STOPPING=1")
+            if self._failure is not None:
+                raise self._failure
             await self._hand_over()
         finally:
             tasks = [task for task in (connecting, engine, watchdog) if task is not None]
@@ -133,14 +139,15 @@ class Agent:
     async def _restore(self) -> None:
         rows, reports = self._journal.load()
         now = time.monotonic()
-        same_boot = self._journal.boot_id() == boot_id()
-        self._journal.set_boot_id(boot_id())
-        await self._perform([(None, self._machine.restore(rows, reports, now))])
+        boot = boot_id()
+        same_boot = self._journal.boot_id() == boot
+        steps = [self._machine.restore(rows, reports, now)]
         in_flight = self._machine.in_flight()
         alive = frozenset(row.key for row in self._machine.rows())
-        for news in await self._backend.recover(in_flight, alive, same_boot):
-            self._inbox.post(Envelope(news))
-        self._inbox.post(Envelope(c.Tick()))
+        steps += [self._machine.step(news, now) for news in await self._backend.recover(in_flight, alive, same_boot)]
+        steps.append(self._machine.step(c.Tick(), now))
+        await self._perform([(None, effects) for effects in steps], boot)
+        self._arm()
         log.info("journal restored", agent_id=self._journal.agent_id, attempts=len(rows), in_flight=len(in_flight))
 
     async def _engine(self) -> None:
@@ -177,12 +184,12 @@ class Agent:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(deadline, self._inbox.post, Envelope(c.Tick()))
 
-    async def _perform(self, steps: Sequence[tuple[Link | None, list[e.Effect]]]) -> None:
+    async def _perform(self, steps: Sequence[tuple[Link | None, list[e.Effect]]], boot: str | None = None) -> None:
         """First to disk, all of the batch in one transaction; only then to anybody else."""
         stored = [effect for _, effects in steps for effect in effects if isinstance(effect, e.Stored)]
-        if stored:
+        if stored or boot is not None:
             loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._journal_thread, self._journal.commit, stored)
+            await loop.run_in_executor(self._journal_thread, self._journal.commit, stored, boot)
         reports: list[e.Report] = []
         reporting: Link | None = None
         for link, effects in steps:
@@ -198,7 +205,7 @@ class Agent:
 
     def _send_reports(self, link: Link | None, reports: Sequence[e.Report]) -> None:
         if link is not None:
-            for message in translate.reports(reports, self._to_wall_s):
+            for message in translate.reports(reports, self._to_wall_s()):
                 link.send(message)
 
     def _do(self, effect: e.Effect, link: Link | None) -> None:
@@ -245,8 +252,12 @@ class Agent:
     def _launch_done(self, task: asyncio.Task[None]) -> None:
         self._launches.discard(task)
         if not task.cancelled() and (cause := task.exception()) is not None:
-            log.error("a launch failed in a way that nobody foresaw", cause=repr(cause))
-            self.stop()
+            self._fail(cause)
+
+    def _fail(self, cause: BaseException) -> None:
+        """End at once. What runs goes on, and the next process finds it."""
+        self._failure = cause
+        self._stop_asked.set()
 
     def _phase_of(self, key: Key) -> Phase | None:
         return self._machine.phase_of(key)

@@ -5,7 +5,7 @@ It knows rows, not meanings. All its methods block; the app calls `commit` from 
 
 import secrets
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
@@ -42,9 +42,9 @@ class JournalError(Exception):
 
 
 class Journal:
-    """`to_wall_s` is added to the core's times on the way to disk: the core's clock means nothing after a restart."""
+    """`to_wall_s()` is added to the core's times on the way to disk: that clock means nothing after a restart."""
 
-    def __init__(self, path: Path, to_wall_s: float = 0.0) -> None:
+    def __init__(self, path: Path, to_wall_s: Callable[[], float] = lambda: 0.0) -> None:
         self._path = path
         self._to_wall_s = to_wall_s
         try:
@@ -72,14 +72,11 @@ class Journal:
         """The boot of the machine under which the runs in here were launched."""
         return self._meta("boot_id")
 
-    def set_boot_id(self, boot_id: str) -> None:
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('boot_id', ?)", (boot_id,))
-
     def load(self) -> tuple[list[AttemptRow], list[Report]]:
         try:
             rows = [self._row(*columns) for columns in self._db.execute("SELECT * FROM attempts ORDER BY place")]
             reports = [
-                Report(Key(job, attempt), seq, event, at - self._to_wall_s, exit_code, reason, native_id)
+                Report(Key(job, attempt), seq, event, at - self._to_wall_s(), exit_code, reason, native_id)
                 for job, attempt, seq, event, at, exit_code, reason, native_id in self._db.execute(
                     "SELECT * FROM reports ORDER BY job, attempt, seq"
                 )
@@ -88,8 +85,12 @@ class Journal:
             raise JournalError(_beyond_repair(self._path, str(cause))) from None
         return rows, reports
 
-    def commit(self, effects: Iterable[Stored]) -> None:
-        """All of them, in order, or none. When this returns they survive a power cut."""
+    def commit(self, effects: Iterable[Stored], boot_id: str | None = None) -> None:
+        """All of them, in order, or none. When this returns they survive a power cut.
+
+        `boot_id` is given once per process, together with what became of the runs of an earlier boot: were it
+        written sooner, a crash in between would let them pass for runs of this one.
+        """
         db = self._db
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -104,7 +105,7 @@ class Journal:
                                 *report.key,
                                 report.seq,
                                 report.event,
-                                report.at + self._to_wall_s,
+                                report.at + self._to_wall_s(),
                                 report.exit_code,
                                 report.reason,
                                 report.native_id,
@@ -115,6 +116,8 @@ class Journal:
                     case ForgetAttempt(key):
                         db.execute(_FORGET_REPORTS, key)
                         db.execute(_FORGET_ATTEMPT, key)
+            if boot_id is not None:
+                db.execute("UPDATE meta SET value = ? WHERE key = 'boot_id'", (boot_id,))
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
@@ -156,7 +159,7 @@ class Journal:
             row.seq,
             row.place,
             orjson.dumps([tuple(share) for share in row.assignment]).decode(),
-            row.since + self._to_wall_s,
+            row.since + self._to_wall_s(),
             int(row.cancel),
         )
 
@@ -183,7 +186,7 @@ class Journal:
             seq=seq,
             place=place,
             assignment=tuple(Share(node, tasks, tuple(gpus)) for node, tasks, gpus in orjson.loads(assignment)),
-            since=since - self._to_wall_s,
+            since=since - self._to_wall_s(),
             cancel=bool(cancel),
         )
 

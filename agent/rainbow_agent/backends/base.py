@@ -15,6 +15,7 @@ from rainbow_agent.core.model import Key, Totals
 
 RunNews = RunBegan | RunEnded | RunFenced
 Post = Callable[[RunNews], None]
+OnBug = Callable[[BaseException], None]  # for what nobody foresaw: the agent ends rather than miss a job's end
 
 
 @dataclass(frozen=True, slots=True)

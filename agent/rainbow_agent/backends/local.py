@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 import structlog
 
 from rainbow_agent.backends import processes
-from rainbow_agent.backends.base import OutputFiles, Post, RunNews
+from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
 from rainbow_agent.backends.retention import Retention
 from rainbow_agent.backends.rundir import RunDir, latest_run, tell
 from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
@@ -52,7 +53,7 @@ class _Watched:
 
     directory: RunDir
     pid: int
-    pidfd: int
+    pidfd: int | None  # None once it has ended: its number may be somebody else's by now
     time_limit_s: float | None
     child: bool
     ready: int | None = None  # where it says that it has claimed its run
@@ -61,9 +62,12 @@ class _Watched:
 class LocalBackend:
     name = "local"
 
-    def __init__(self, settings: LocalSettings, post: Post, to_wall_s: float = 0.0) -> None:
+    def __init__(
+        self, settings: LocalSettings, post: Post, on_bug: OnBug, to_wall_s: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self._settings = settings
         self._post = post
+        self._on_bug = on_bug
         self._to_wall_s = to_wall_s
         self._watched: dict[tuple[Key, int], _Watched] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -83,15 +87,23 @@ class LocalBackend:
 
     async def launch(self, launch: Launch) -> None:
         directory = RunDir(self._settings.jobs_dir, launch.key, launch.run)
-        spec = self._spec(launch)
         loop = asyncio.get_running_loop()
         try:
+            spec = self._spec(launch)
             pid, ready = await loop.run_in_executor(self._threads, _spawn, self._runner(launch.run), directory, spec)
-        except OSError as cause:
-            words = f"the agent could not start the job's runner: {cause.strerror}"
+        except (OSError, ValueError) as cause:
+            words = f"the agent could not start the job's runner: {cause}"
             self._post(RunEnded(launch.key, launch.run, "failed", None, words))
             return
-        watched = _Watched(directory, pid, os.pidfd_open(pid), launch.shape.time_limit_s, child=True, ready=ready)
+        try:
+            pidfd = os.pidfd_open(pid)
+        except OSError as cause:  # no more file descriptors: what cannot be watched must not run
+            log.error("cannot watch a runner, it is killed", pid=pid, cause=str(cause))
+            os.close(ready)
+            await loop.run_in_executor(self._threads, _kill_child, pid)
+            self._post(await self._fate(directory, launch.shape.time_limit_s))
+            return
+        watched = _Watched(directory, pid, pidfd, launch.shape.time_limit_s, child=True, ready=ready)
         loop.add_reader(ready, self._said_ready, watched)
         self._watch(watched)
 
@@ -102,8 +114,9 @@ class LocalBackend:
     def kill(self, key: Key, run: int) -> None:
         """To the runner, which ends its job and says how. One that is gone already has said so."""
         watched = self._watched.get((key, run))
-        if watched is not None:
-            signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
+        if watched is not None and watched.pidfd is not None:
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(watched.pidfd, signal.SIGTERM)
 
     def output(self, key: Key) -> OutputFiles | None:
         directory = latest_run(self._settings.jobs_dir, key)
@@ -118,10 +131,8 @@ class LocalBackend:
         self._janitor.submit(self._retention.add, key).add_done_callback(_log_failure)
 
     async def close(self) -> None:
-        loop = asyncio.get_running_loop()
         for watched in self._watched.values():
-            loop.remove_reader(watched.pidfd)
-            os.close(watched.pidfd)
+            self._unwatch(watched)
             self._forget_ready(watched)
         self._watched.clear()
         for task in self._ending:
@@ -150,7 +161,8 @@ class LocalBackend:
                 return [RunFenced(row.key, row.run)]
         if claim.pid is None:
             return [RunFenced(row.key, row.run)]
-        pidfd = processes.open_process(claim.pid, claim.ticks) if same_boot else None
+        still_here = claim.boot_id == processes.boot_id()
+        pidfd = processes.open_process(claim.pid, claim.ticks) if still_here else None
         if pidfd is not None:
             self._watch(_Watched(directory, claim.pid, pidfd, row.shape.time_limit_s, child=False))
             return [RunBegan(row.key, row.run, str(claim.pid))]
@@ -159,13 +171,20 @@ class LocalBackend:
 
     def _began_at(self, directory: RunDir) -> float | None:
         result = directory.result()
-        return None if result is None else result["started_at"] - self._to_wall_s
+        return None if result is None else result["started_at"] - self._to_wall_s()
 
     # --- watching
 
     def _watch(self, watched: _Watched) -> None:
-        self._watched[watched.directory.key, watched.directory.run] = watched
-        asyncio.get_running_loop().add_reader(watched.pidfd, self._ended, watched)
+        if watched.pidfd is not None:
+            self._watched[watched.directory.key, watched.directory.run] = watched
+            asyncio.get_running_loop().add_reader(watched.pidfd, self._ended, watched)
+
+    def _unwatch(self, watched: _Watched) -> None:
+        if watched.pidfd is not None:
+            asyncio.get_running_loop().remove_reader(watched.pidfd)
+            os.close(watched.pidfd)
+            watched.pidfd = None
 
     def _said_ready(self, watched: _Watched) -> None:
         if watched.ready is not None and os.read(watched.ready, 1):
@@ -179,15 +198,19 @@ class LocalBackend:
             watched.ready = None
 
     def _ended(self, watched: _Watched) -> None:
-        asyncio.get_running_loop().remove_reader(watched.pidfd)
         if watched.ready is not None:
             self._said_ready(watched)  # its word may have come together with its end
         if watched.child:
             os.waitpid(watched.pid, 0)
-        os.close(watched.pidfd)
+        self._unwatch(watched)
         task = asyncio.create_task(self._tell_end(watched))
         self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
+        task.add_done_callback(self._told)
+
+    def _told(self, task: asyncio.Task[None]) -> None:
+        self._ending.discard(task)
+        if not task.cancelled() and (cause := task.exception()) is not None:
+            self._on_bug(cause)
 
     async def _tell_end(self, watched: _Watched) -> None:
         news = await self._fate(watched.directory, watched.time_limit_s)
@@ -199,7 +222,7 @@ class LocalBackend:
         key, run = directory.key, directory.run
         result = directory.result()
         if result is not None:
-            return tell(result, key, run, time_limit_s, result["finished_at"] - self._to_wall_s)
+            return tell(result, key, run, time_limit_s, result["finished_at"] - self._to_wall_s())
         claim = directory.claim()
         if claim is None and not directory.fence():
             claim = directory.claim()
@@ -209,6 +232,8 @@ class LocalBackend:
             if run < LAUNCHES_MAX:
                 return RunFenced(key, run)
             return RunEnded(key, run, "failed", None, f"the job's runner could not begin: {words}")
+        if claim is not None and claim.pid is None:
+            return RunFenced(key, run)
         killed = 0
         if claim is not None and claim.pid is not None:
             loop = asyncio.get_running_loop()
@@ -263,7 +288,7 @@ def _spawn(runner: Path, directory: RunDir, spec: dict[str, Any]) -> tuple[int, 
     try:
         pid = os.posix_spawn(
             sys.executable,
-            [sys.executable, "-I", "-S", str(runner), str(directory.path)],
+            [sys.executable, "-I", "-S", "-X", "utf8", str(runner), str(directory.path)],
             {"PATH": os.environ.get("PATH", os.defpath)},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -279,6 +304,11 @@ def _spawn(runner: Path, directory: RunDir, spec: dict[str, Any]) -> tuple[int, 
     finally:
         os.close(writer)
     return pid, reader
+
+
+def _kill_child(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
 
 
 def _log_failure(done: Any) -> None:

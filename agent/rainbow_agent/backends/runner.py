@@ -169,9 +169,13 @@ class Job:
 
     def start_task(self, env: dict[str, str]) -> tuple[int, str] | None:
         failed, tell = os.pipe2(os.O_CLOEXEC)
-        pid = os.fork()
+        runner = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as cause:
+            return EXIT_NOT_STARTED, f"cannot start task {env['RAINBOW_TASK_ID']}: {cause.strerror}"
         if pid == 0:
-            self.become_task(env, tell)
+            self.become_task(env, tell, runner)
         os.close(tell)
         if self.group is None:
             self.group = pid
@@ -189,13 +193,15 @@ class Job:
         code, _, words = told.decode(errors="replace").partition(" ")
         return int(code), words
 
-    def become_task(self, env: dict[str, str], tell: int) -> None:
+    def become_task(self, env: dict[str, str], tell: int, runner: int) -> None:
         """The child's side of the fork: never returns."""
         command = self.spec["command"]
         code = EXIT_NOT_STARTED
         words = "cannot prepare the task"
         try:
             libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != runner:  # it died before the line above could help
+                os._exit(code)
             os.setpgid(0, self.group or 0)
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
@@ -210,11 +216,11 @@ class Job:
             env["PWD"] = self.spec["cwd"]
             words = f"cannot run {command[0]}"
             os.execvpe(command[0], command, env)  # noqa: S606 - running it is the point
-        except OSError as cause:
-            if cause.errno == errno.ENOENT and words.startswith("cannot run"):
+        except Exception as cause:  # whatever it is, it is told: there is nobody above us to raise to
+            if isinstance(cause, FileNotFoundError) and words.startswith("cannot run"):
                 code, words = EXIT_NOT_FOUND, f"command not found: {command[0]}"
             else:
-                words += f": {cause.strerror}"
+                words += f": {getattr(cause, 'strerror', None) or cause}"
             os.write(tell, f"{code} {words}".encode()[:4096])
         finally:
             os._exit(code)

@@ -203,11 +203,10 @@ def journal_with_launch(settings: dict[str, Any], boot: str) -> Key:
     """A journal as an agent leaves it that died just before it started a runner."""
     settings["state_dir"].mkdir()
     journal = Journal(settings["state_dir"] / "journal.sqlite")
-    journal.set_boot_id(boot)
     key = Key("000000000001", 1)
     work = JobRequest(command=["sh", "-c", "echo x >> ran"]).model_dump_json()
     row = AttemptRow(key, "launching", Shape(), work, run=1, place=1, assignment=(Share(0, 1),), since=1.8e9)
-    journal.commit([SaveAttempt(row)])
+    journal.commit([SaveAttempt(row)], boot)
     journal.close()
     return key
 

@@ -34,16 +34,16 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_what_goes_in_comes_out(path: Path) -> None:
-    journal = Journal(path, to_wall_s=1000.0)
+    journal = Journal(path, to_wall_s=lambda: 1000.0)
     journal.commit([SaveAttempt(ROW), SaveReport(REPORT)])
     journal.close()
     # The clock of another process has another zero; on disk there is only the wall's.
-    journal = Journal(path, to_wall_s=990.0)
+    journal = Journal(path, to_wall_s=lambda: 990.0)
     [row], [report] = journal.load()
     assert row.since == 22.5
     assert report.at == 23.5
     journal.close()
-    journal = Journal(path, to_wall_s=1000.0)
+    journal = Journal(path, to_wall_s=lambda: 1000.0)
     assert journal.load() == ([ROW], [REPORT])
     journal.close()
 
