@@ -82,7 +82,7 @@ def _close(auction: Auction, event: Event) -> None:
 def sentence(event: Event) -> str:
     """One event in words, without the time."""
     tell = _SENTENCES.get(event.event)
-    return tell(event) if tell is not None else f"{printable(event.event)} {_reason(event)}".rstrip(" :")
+    return tell(event) if tell is not None else f"{printable(event.event)}{_reason(event)}"
 
 
 def _submitted(event: Event) -> str:

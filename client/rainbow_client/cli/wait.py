@@ -23,7 +23,9 @@ def wait(invocation: Invocation, jobs: tuple[str, ...]) -> int:
         parts: list[Cell] = [f"{status.job} ", state_text(status.state)]
         if status.exit_code is not None:
             parts.append(f" with exit code {status.exit_code}")
-        print_line(*parts, f": {status.reason}" if status.reason else "")
+        if status.reason and status.reason != f"exit code {status.exit_code}":
+            parts.append(f": {status.reason}")
+        print_line(*parts)
 
     try:
         ended = with_client(invocation, lambda client: client.wait(jobs, tell), waiting=True)

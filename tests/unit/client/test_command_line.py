@@ -1,0 +1,255 @@
+"""The command in this process: what it says, where, and how it ends."""
+
+import asyncio
+import stat
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+
+from rainbow_client.cli import COMMANDS, main
+from rainbow_client.cli.frame import EXIT_CODES, exit_code_of
+from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
+from rainbow_protocol.messages.client import JobStatus
+from tests.unit.client.fake_daemon import REGISTRATION, TOKEN, FakeDaemon, Message, event, status
+
+JOB = "000000000001"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Rainbow = Callable[..., Awaitable[Outcome]]
+
+
+@pytest.fixture
+def rainbow(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rainbow:
+    """Runs the command in a thread with a loop of its own; the fake daemon lives in the test's loop."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for name in ("RAINBOW_CONFIG", "RAINBOW_DAEMON", "RAINBOW_TOKEN", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    async def run(*args: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            await asyncio.to_thread(main, args)
+        captured = capfd.readouterr()
+        assert isinstance(left.value.code, int)
+        return Outcome(left.value.code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def configured(daemon: FakeDaemon, rainbow: Rainbow, tmp_path: Path) -> Path:
+    path = tmp_path / "rainbow-config.yaml"
+    write_config(path, Config(daemon.url, REGISTRATION, (ConfiguredCluster("one", TOKEN),)))
+    return path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_every_command_has_help(rainbow: Rainbow, name: str) -> None:
+    done = await rainbow(name, "--help")
+    assert done.code == 0
+    assert "--help" in done.out
+    if name not in ("register", "config"):
+        assert "--json" in done.out
+
+
+async def test_help_lists_commands_and_exit_codes(rainbow: Rainbow) -> None:
+    done = await rainbow("--help")
+    assert all(name in done.out for name in COMMANDS)
+    assert all(f"\n  {code} " in done.out for code in EXIT_CODES)
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "words"),
+    [
+        (("submit",), 2, "Missing argument 'COMMAND...'"),
+        (("submit", "-n", "0", "--", "true"), 2, "tasks: "),
+        (("submit", "-n", "1000000000000", "--", "true"), 2, "tasks: "),
+        (("submit", "-N", "3", "-n", "2", "--", "true"), 2, "nodes (3) must not exceed tasks (2)"),
+        (("submit", "-t", "soon", "--", "true"), 2, "'soon' is not a duration"),
+        (("submit", "--env", "A", "--", "true"), 2, "not of the form NAME=VALUE"),
+        (("submit", "--name", "a\x1bb", "--", "true"), 2, "name: has characters"),
+        (("submit", "--cluster", "Bad_Name", "--", "true"), 2, "clusters.0: has characters"),
+        (("submit", "--", ""), 2, "the first word of the command must not be empty"),
+        (("status", "nope"), 2, "'nope' is not a job id"),
+        (("logs", "\x1b[2J"), 2, "is not a job id"),
+        (("jobs", "--state", "asleep"), 2, "'asleep' is not one of"),
+        (("jobs", "--limit", "0"), 2, "0 is not in the range"),
+        (("--config", "/nonexistent.yaml", "jobs"), 78, "/nonexistent.yaml: cannot be read"),
+        (("jobs", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml: cannot be read"),
+        (("register", "cluster", "Bad_Name"), 2, "name: has characters"),
+        (("register", "cluster", "x", "--nodes", "0"), 2, "nodes: "),
+        (("register", "cluster", "x", "--secret-file", "/nonexistent"), 78, "/nonexistent: cannot be read"),
+        (("up", "--clusters", "1000"), 2, "1000 is not in the range"),
+        (("nonsense",), 2, "No such command 'nonsense'"),
+    ],
+)
+async def test_a_mistake_gets_one_sentence_and_a_hint(
+    rainbow: Rainbow, configured: Path, args: tuple[str, ...], code: int, words: str
+) -> None:
+    done = await rainbow(*args)
+    assert done.code == code
+    sentence, hint = done.err.splitlines()
+    assert sentence.startswith("rainbow: ")
+    assert words in sentence
+    assert hint.startswith("  ")
+    assert "\x1b" not in done.err
+    assert done.out == ""
+
+
+async def test_errors_as_json(rainbow: Rainbow, configured: Path) -> None:
+    for args in (("status", "--json", "nope"), ("--json", "status", "nope")):
+        done = await rainbow(*args)
+        error = orjson.loads(done.err)["error"]
+        assert error["code"] == "invalid"
+        assert error["message"] == "'nope' is not a job id"
+        assert error["hint"]
+
+
+async def test_no_configuration(rainbow: Rainbow) -> None:
+    done = await rainbow("jobs")
+    assert done.code == 78
+    assert "rainbow up" in done.err
+
+
+async def test_a_daemon_that_is_not_there(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    await daemon.stop()
+    done = await rainbow("clusters")
+    assert done.code == 69
+    assert "connection refused" in done.err
+
+
+async def test_a_wrong_token(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    daemon.credentials.clear()
+    done = await rainbow("clusters")
+    assert done.code == 77
+    assert "does not know this credential" in done.err
+
+
+async def test_a_file_that_others_can_read_is_used_with_a_warning(rainbow: Rainbow, configured: Path) -> None:
+    configured.chmod(0o644)
+    done = await rainbow("clusters", "--json")
+    assert (done.code, done.out) == (0, "[]\n")
+    assert f"chmod 600 {configured}" in done.err
+
+
+async def test_names_and_reasons_cannot_touch_the_terminal(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon
+) -> None:
+    evil = status(JOB, "failed", name="\x1b[31mred", reason="line\nforged \x9b2J")
+    daemon.handlers["list"] = lambda _: [{"type": "jobs", "items": [evil]}]
+    done = await rainbow("jobs")
+    assert "\\x1b[31mred" in done.out
+    assert "line\\nforged \\x9b2J" in done.out
+    assert len(done.out.splitlines()) == 2
+
+
+async def test_a_long_reason_is_whole_in_a_pipe(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    reason = "because " * 60
+    daemon.handlers["list"] = lambda _: [{"type": "jobs", "items": [status(JOB, "rejected", reason=reason)]}]
+    done = await rainbow("jobs")
+    assert reason.rstrip() in done.out
+
+
+async def test_wait_exits_with_the_highest_code(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    ended = {"000000000001": ("completed", 0), "000000000002": ("failed", 3), "000000000003": ("lost", None)}
+
+    def answer(request: Message) -> list[Message]:
+        items = [status(job, ended[job][0], exit_code=ended[job][1]) for job in request["jobs"]]
+        return [{"type": "jobs", "items": items}]
+
+    daemon.handlers["status"] = answer
+    assert (await rainbow("wait", "000000000001")).code == 0
+    assert (await rainbow("wait", "000000000001", "000000000002")).code == 3
+    assert (await rainbow("wait", *ended)).code == 66
+
+
+async def test_submit_with_wait_prints_one_object(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    def answer(request: Message) -> list[Message]:
+        return [{"type": "jobs", "items": [status(job, "rejected", reason="too big") for job in request["jobs"]]}]
+
+    daemon.handlers["status"] = answer
+    done = await rainbow("submit", "--wait", "--json", "--", "true")
+    assert done.code == 65
+    assert orjson.loads(done.out)["reason"] == "too big"
+
+
+async def test_explain_of_a_job_that_waits(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    verdicts = [{"cluster": "one", "verdict": "filtered", "reason": "offline"}]
+    explanation = {
+        "type": "explanation",
+        "job": JOB,
+        "state": "pending",
+        "reason": "all are offline",
+        "policy": "earliest",
+        "clusters": verdicts,
+        "bids": [],
+        "winner": None,
+        "history": [
+            event(JOB, 1, "submitted", "pending", tasks=1),
+            event(JOB, 2, "waiting", "pending", clusters=verdicts),
+        ],
+    }
+    daemon.handlers["explain"] = lambda _: [explanation]
+    story = (await rainbow("explain", JOB)).out
+    assert "No auction" in story
+    assert "one      offline" in story
+    document = orjson.loads((await rainbow("explain", "--json", JOB)).out)
+    assert document["history"][1] == {"at": 2.0, "event": "waiting", "clusters": verdicts, "seq": 2, "state": "pending"}
+
+
+async def test_config_init(rainbow: Rainbow, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    token.write_text("rbt_mine\n")
+    path = tmp_path / "home/.config/rainbow/config.yaml"
+    args = ("config", "init", "--daemon", "host:1", "--cluster", "mine", "--token-file", str(token))
+    assert (await rainbow(*args)).code == 0
+    assert read_config(path) == Config("ws://host:1", None, (ConfiguredCluster("mine", "rbt_mine"),))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    refused = await rainbow(*args)
+    assert refused.code == 78
+    assert "exists already" in refused.err
+    assert (await rainbow(*args, "--force")).code == 0
+    assert (await rainbow("config", "init")).code == 2
+
+
+async def test_register_saves_what_is_shown_only_once(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    answer = {"type": "registered", "cluster": "new", "secret": "rbs_new", "token": "rbt_new"}
+    daemon.handlers["register_cluster"] = lambda _: [answer]
+    done = await rainbow("register", "cluster", "new", "--nodes", "2", "--cores-per-node", "4", "--save")
+    assert "rbs_new" in done.out
+    assert read_config(configured).clusters[-1] == ConfiguredCluster("new", "rbt_new", "rbs_new")
+    [request] = daemon.of_type("register_cluster")
+    assert request["resources"] == {"nodes": 2, "cores_per_node": 4, "gpus_per_node": 0}
+
+
+@pytest.mark.parametrize(
+    ("state", "exit_code", "expected"),
+    [
+        ("completed", 0, 0),
+        ("failed", 3, 3),
+        ("failed", 124, 124),
+        ("failed", -9, 137),
+        ("failed", 256, 1),
+        ("failed", None, 1),
+        ("failed", 0, 1),
+        ("rejected", None, 65),
+        ("lost", None, 66),
+        ("cancelled", None, 67),
+        ("cancelled", 0, 67),
+        ("cancelled", 143, 143),
+    ],
+)
+def test_exit_codes(state: str, exit_code: int | None, expected: int) -> None:
+    assert exit_code_of(JobStatus.model_validate(status(JOB, state, exit_code=exit_code))) == expected
