@@ -92,6 +92,8 @@ async def _migrate(connection: aiosqlite.Connection, path: Path) -> None:
             f"{path}: has schema {version}, this rainbowd knows up to {newest}; "
             "start the newer rainbowd, or restore the backup made before its upgrade"
         )
+    if version == 0 and list(await connection.execute_fetchall("SELECT name FROM sqlite_master LIMIT 1")):
+        raise DatabaseRefusedError(f"{path}: is a database of another program; name a file of rainbowd, or a new one")
     if 0 < version < newest:
         backup = path.with_name(f"{path.name}.schema-{version}.backup")
         with suppress(FileNotFoundError):

@@ -46,9 +46,10 @@ ORDER BY jobs.id;
 SELECT max(id) AS id FROM jobs;
 
 -- name: find_keys
+WITH wanted (owner, key) AS (VALUES :pairs)
 SELECT jobs.owner, jobs.key, jobs.id, jobs.state, requests.request
-FROM json_each(:keys) AS wanted
-JOIN jobs ON jobs.owner = json_extract(wanted.value, '$[0]') AND jobs.key = json_extract(wanted.value, '$[1]')
+FROM wanted
+CROSS JOIN jobs ON jobs.owner = wanted.owner AND jobs.key = wanted.key
 JOIN requests ON requests.job = jobs.id;
 
 -- name: load_owners

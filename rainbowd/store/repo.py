@@ -6,6 +6,7 @@ memory: nobody learns of a state that a crash could still undo.
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,11 @@ import orjson
 from rainbowd.core.commands import Known, NewJob
 from rainbowd.core.effects import Happened, SaveCluster, SaveJob, StoreEffect
 from rainbowd.core.state import Cluster, Job
-from rainbowd.store.db import open_database, open_reader
+from rainbowd.store.db import DatabaseRefusedError, open_database, open_reader
 from rainbowd.store.queries import QUERIES
 from rainbowd.store.rows import cluster_row, job_row, read_cluster, read_job
+
+_KEYS_PER_QUERY = 400  # two variables each, and an old SQLite takes 999
 
 
 class Repo:
@@ -28,10 +31,18 @@ class Repo:
 
     @classmethod
     async def open(cls, path: Path) -> "Repo":
-        writer = await open_database(path)
-        repo = cls(writer, await open_reader(path))
-        for row in await repo._reader.execute_fetchall(QUERIES["load_owners"]):
-            repo._owners[row["owner"]] = frozenset(orjson.loads(row["grants"]))
+        async with AsyncExitStack() as undo:  # a connection that stays open keeps the process from ending
+            writer = await open_database(path)
+            undo.push_async_callback(writer.close)
+            try:
+                reader = await open_reader(path)
+                undo.push_async_callback(reader.close)
+                owners = await reader.execute_fetchall(QUERIES["load_owners"])
+            except sqlite3.Error as cause:
+                raise DatabaseRefusedError(f"{path}: cannot be read: {cause}") from None
+            repo = cls(writer, reader)
+            repo._owners = {row["owner"]: frozenset(orjson.loads(row["grants"])) for row in owners}
+            undo.pop_all()
         return repo
 
     async def close(self) -> None:
@@ -98,12 +109,14 @@ class Repo:
 
     async def find_keys(self, items: Sequence[NewJob]) -> dict[int, Known]:
         """Which of these were submitted before, by position. Asked on the writer, behind every commit."""
-        keyed = {(item.owner, item.key): position for position, item in enumerate(items) if item.key is not None}
-        if not keyed:
-            return {}
-        keys = orjson.dumps([list(pair) for pair in keyed]).decode()
-        rows = await self._writer.execute_fetchall(QUERIES["find_keys"], {"keys": keys})
-        found = {(row["owner"], row["key"]): row for row in rows}
+        keyed = list(dict.fromkeys((item.owner, item.key) for item in items if item.key is not None))
+        found: dict[tuple[str, str], sqlite3.Row] = {}
+        for start in range(0, len(keyed), _KEYS_PER_QUERY):
+            part = keyed[start : start + _KEYS_PER_QUERY]
+            # Bound one by one and not as one JSON text, as for ids: SQLite's JSON functions end a text at a NUL.
+            query = QUERIES["find_keys"].replace(":pairs", ", ".join(["(?, ?)"] * len(part)))
+            rows = await self._writer.execute_fetchall(query, [value for pair in part for value in pair])
+            found |= {(row["owner"], row["key"]): row for row in rows}
         return {
             position: Known(row["id"], row["state"], row["request"].encode() == item.payload)
             for position, item in enumerate(items)
