@@ -36,6 +36,13 @@ class DaemonSettings(ServiceSettings):
             raise ValueError(f"expected host:port with a port from 0 to 65535, got {value!r}")
         return value
 
+    @field_validator("database", "ready_file")
+    @classmethod
+    def _a_file(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.name:
+            raise ValueError(f"expected the name of a file, got {str(value)!r}")
+        return value
+
     @model_validator(mode="after")
     def _one_secret(self) -> Self:
         if self.registration_secret is not None and self.registration_secret_file is not None:
