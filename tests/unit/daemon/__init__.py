@@ -1,0 +1,1 @@
+"""The daemon's parts, one at a time."""
