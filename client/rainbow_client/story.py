@@ -93,7 +93,7 @@ def _offered(event: Event) -> str:
     asked = [_name(item) for item in _items(event, "clusters") if item.get("verdict") == "asked"]
     left_out = len(_items(event, "clusters")) - len(asked)
     words = f"asked {', '.join(asked) or 'nobody'}"
-    return words + (f" ({count(left_out, 'other')} cannot hold it)" if left_out else "")
+    return words + (f"; left out {count(left_out, 'other')}" if left_out else "")
 
 
 def _awarded(event: Event) -> str:

@@ -16,7 +16,7 @@ from rainbow_client.config import Config, ConfiguredCluster, read_config, write_
 from rainbow_client.errors import ConfigError, FederationError, Refused
 from rainbow_client.local.layout import DAEMON, Layout
 from rainbow_client.local.presets import Preset, preset
-from rainbow_client.local.processes import Process, log_tail, reap, spawn
+from rainbow_client.local.processes import Process, log_size, log_tail, reap, spawn
 from rainbow_client.private_files import write_private
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.ids import REGISTRATION_PREFIX, new_secret
@@ -36,6 +36,7 @@ class Federation:
         self.layout = Layout(root.absolute())
         self.started: list[Process] = []
         self._tell = tell
+        self._log_starts: dict[str, int] = {}
 
     @property
     def config(self) -> Config:
@@ -186,6 +187,7 @@ class Federation:
             self._spawn(name, [sys.executable, "-m", "rainbow_agent", "run", "--config", path])
 
     def _spawn(self, name: str, command: list[str]) -> Process:
+        self._log_starts[name] = log_size(self.layout.log_file(name))
         process = spawn(name, command, self.layout.pid_file(name), self.layout.log_file(name))
         self.started.append(process)
         return process
@@ -220,7 +222,8 @@ class Federation:
             if dead is None:
                 raise FederationError(f"{too_late} within {within_s:g} s", f"See {self.layout.root / 'logs'}.")
             log_file = self.layout.log_file(dead.name)
-            raise FederationError(f"{dead.name} has stopped:\n{log_tail(log_file)}", f"Its log is {log_file}.")
+            last_words = log_tail(log_file, self._log_starts.get(dead.name, 0))
+            raise FederationError(f"{dead.name} has stopped:\n{last_words}", f"Its log is {log_file}.")
         finally:
             for task in (waiting, *deaths):
                 task.cancel()

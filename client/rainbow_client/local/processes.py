@@ -122,10 +122,15 @@ def reap() -> None:
     _children[:] = [child for child in _children if child.poll() is None]
 
 
-def log_tail(log_file: Path) -> str:
+def log_size(log_file: Path) -> int:
+    return log_file.stat().st_size if log_file.exists() else 0
+
+
+def log_tail(log_file: Path, since: int = 0) -> str:
+    """The last lines of the log, none from before the byte `since`: those are about an earlier life."""
     try:
         with log_file.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
+            file.seek(max(since, file.seek(0, os.SEEK_END) - _TAIL_BYTES))
             lines = file.read().decode(errors="replace").splitlines()
     except FileNotFoundError:
         return ""

@@ -10,7 +10,7 @@ import pytest
 
 from rainbow_client.local.layout import Layout
 from rainbow_client.local.presets import preset
-from rainbow_client.local.processes import Process, log_tail, reap, spawn
+from rainbow_client.local.processes import Process, log_size, log_tail, reap, spawn
 
 READY = "import signal, sys; {}; open(sys.argv[1], 'w').close(); signal.pause()"
 
@@ -72,6 +72,7 @@ def test_a_log_shows_its_end_only(tmp_path: Path) -> None:
     log.write_text("".join(f"line {number}\n" for number in range(5000)))
     assert log_tail(log).splitlines()[-1] == "line 4999"
     assert len(log_tail(log).splitlines()) == 12
+    assert log_tail(log, since=log_size(log) - 15) == "4998\nline 4999"
     assert log_tail(tmp_path / "none") == ""
 
 

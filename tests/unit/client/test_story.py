@@ -78,7 +78,7 @@ def test_an_open_auction_and_one_whose_offer_is_missing() -> None:
     ("event", "words"),
     [
         (HISTORY[0], "submitted train: 2 tasks, 1 core and 1 gpu each, at most 5m"),
-        (HISTORY[1], "asked large, medium, quiet (1 other cannot hold it)"),
+        (HISTORY[1], "asked large, medium, quiet; left out 1 other"),
         (HISTORY[4], "medium won: starts it first"),
         (happened(1, "waiting", reason="all offline"), "waits: all offline"),
         (happened(1, "refused", cluster="a", reason="full"), "a refused the award: full"),
