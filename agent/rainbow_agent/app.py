@@ -11,7 +11,8 @@ import structlog
 
 from rainbow_agent import __version__, translate
 from rainbow_agent.backends.base import Backend, RunNews
-from rainbow_agent.backends.local import LocalBackend, LocalSettings
+from rainbow_agent.backends.launching import LocalSettings
+from rainbow_agent.backends.local import LocalBackend
 from rainbow_agent.backends.processes import boot_id
 from rainbow_agent.clock import WallClock
 from rainbow_agent.config import AgentSettings

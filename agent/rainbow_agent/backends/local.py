@@ -8,7 +8,6 @@ import asyncio
 import os
 import py_compile
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -20,31 +19,16 @@ import structlog
 
 from rainbow_agent.backends import processes
 from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
+from rainbow_agent.backends.launching import RUNNER, LocalSettings, kill_child, spawn, specification
 from rainbow_agent.backends.retention import Retention
 from rainbow_agent.backends.rundir import RunDir, latest_run, tell
 from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
-from rainbow_agent.core.model import Assignment, Key, Shape, Totals
-from rainbow_protocol.job import JobRequest
+from rainbow_agent.core.model import Key, Totals
 
-RUNNER = Path(__file__).with_name("runner.py")
 LAUNCHES_MAX = 3  # of one attempt, when its runner keeps ending before it begins
-BASE_VARIABLES = ("PATH", "HOME", "USER", "LANG", "SHELL", "TMPDIR")
-BLOCKED_AT_START = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class LocalSettings:
-    totals: Totals
-    jobs_dir: Path
-    workdir: Path
-    cluster: Callable[[], str]  # asked at each launch: the daemon's welcome may correct the configured name
-    kill_grace_s: float = 10.0
-    output_bytes_max: int = 16 * 1024 * 1024
-    kept_jobs_max: int = 1_000
-    kept_bytes_max: int = 1024 * 1024 * 1024
 
 
 @dataclass(slots=True)
@@ -89,8 +73,8 @@ class LocalBackend:
         directory = RunDir(self._settings.jobs_dir, launch.key, launch.run)
         loop = asyncio.get_running_loop()
         try:
-            spec = self._spec(launch)
-            pid, ready = await loop.run_in_executor(self._threads, _spawn, self._runner(launch.run), directory, spec)
+            spec = specification(launch, self._settings)
+            pid, ready = await loop.run_in_executor(self._threads, spawn, self._runner(launch.run), directory, spec)
         except (OSError, ValueError) as cause:
             words = f"the agent could not start the job's runner: {cause}"
             self._post(RunEnded(launch.key, launch.run, "failed", None, words))
@@ -100,7 +84,7 @@ class LocalBackend:
         except OSError as cause:  # no more file descriptors: what cannot be watched must not run
             log.error("cannot watch a runner, it is killed", pid=pid, cause=str(cause))
             os.close(ready)
-            await loop.run_in_executor(self._threads, _kill_child, pid)
+            await loop.run_in_executor(self._threads, kill_child, pid)
             self._post(await self._fate(directory, launch.shape.time_limit_s))
             return
         watched = _Watched(directory, pid, pidfd, launch.shape.time_limit_s, child=True, ready=ready)
@@ -242,73 +226,6 @@ class LocalBackend:
         log.warning("a runner vanished", job=key.job, attempt=key.attempt, run=run, killed=killed, words=words)
         reason = "the job's runner vanished without leaving a result" + (f": {words}" if words else "")
         return RunEnded(key, run, "lost", None, reason)
-
-    # --- what the runner is told
-
-    def _spec(self, launch: Launch) -> dict[str, Any]:
-        request = JobRequest.model_validate_json(launch.work)
-        settings = self._settings
-        env = {name: value for name in BASE_VARIABLES if (value := os.environ.get(name)) is not None}
-        env |= request.env
-        env |= {
-            "RAINBOW_JOB_ID": launch.key.job,
-            "RAINBOW_ATTEMPT": str(launch.key.attempt),
-            "RAINBOW_CLUSTER": settings.cluster(),
-            "RAINBOW_NTASKS": str(launch.shape.tasks),
-            "RAINBOW_NNODES": str(len(launch.assignment)),
-        }
-        return {
-            "command": request.command,
-            "env": env,
-            "cwd": request.cwd or str(settings.workdir),
-            "time_limit_s": launch.shape.time_limit_s,
-            "kill_grace_s": settings.kill_grace_s,
-            "output_bytes_max": settings.output_bytes_max,
-            "shares": _shares(launch.shape, launch.assignment),
-        }
-
-
-def _shares(shape: Shape, assignment: Assignment) -> list[dict[str, Any]]:
-    """Per node its name and, for each task there, the devices that are its own."""
-    each = shape.gpus_per_task
-    return [
-        {"node": f"node{node}", "gpus": [gpus[task * each : (task + 1) * each] for task in range(tasks)]}
-        for node, tasks, gpus in assignment
-    ]
-
-
-def _spawn(runner: Path, directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
-    """Start the runner in a session of its own; returns its pid and the pipe on which it says that it runs.
-
-    It starts with its signals blocked, so that a SIGTERM in its first milliseconds waits until it listens.
-    """
-    directory.prepare(spec)
-    reader, writer = os.pipe2(os.O_CLOEXEC)
-    runner_log = str(directory.path / "runner.log")
-    try:
-        pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", "-X", "utf8", str(runner), str(directory.path)],
-            {"PATH": os.environ.get("PATH", os.defpath)},
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, writer, 1),
-                (os.POSIX_SPAWN_OPEN, 2, runner_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-            ],
-            setsid=True,
-            setsigmask=BLOCKED_AT_START,
-        )
-    except BaseException:
-        os.close(reader)
-        raise
-    finally:
-        os.close(writer)
-    return pid, reader
-
-
-def _kill_child(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
 
 
 def _log_failure(done: Any) -> None:

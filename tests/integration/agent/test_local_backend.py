@@ -13,7 +13,8 @@ import pytest
 
 from rainbow_agent.backends import local, runner
 from rainbow_agent.backends.base import RunNews
-from rainbow_agent.backends.local import LAUNCHES_MAX, LocalBackend, LocalSettings
+from rainbow_agent.backends.launching import LocalSettings, specification
+from rainbow_agent.backends.local import LAUNCHES_MAX, LocalBackend
 from rainbow_agent.backends.rundir import RunDir
 from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
@@ -28,8 +29,8 @@ class Rig:
         self.jobs = tmp_path / "state" / "jobs"
         self.news: asyncio.Queue[RunNews] = asyncio.Queue()
         self.bugs: list[BaseException] = []
-        settings = LocalSettings(Totals(1, 4, 4), self.jobs, tmp_path, lambda: "tested", kill_grace_s=0.2)
-        self.backend = LocalBackend(settings, self.news.put_nowait, self.bugs.append)
+        self.settings = LocalSettings(Totals(1, 4, 4), self.jobs, tmp_path, lambda: "tested", kill_grace_s=0.2)
+        self.backend = LocalBackend(self.settings, self.news.put_nowait, self.bugs.append)
 
     async def launch(self, *command: str, run: int = 1, shape: Shape | None = None, share: Share | None = None) -> None:
         work = JobRequest(command=list(command)).model_dump_json()
@@ -105,7 +106,7 @@ async def test_only_one_of_many_runners_runs(rig: Rig, tmp_path: Path) -> None:
     launch = Launch(
         KEY, 1, Shape(), JobRequest(command=["sh", "-c", "echo x >> ran"]).model_dump_json(), (Share(0, 1),)
     )
-    directory.prepare(rig.backend._spec(launch))
+    directory.prepare(specification(launch, rig.settings))
     runners = [
         await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", local.RUNNER, directory.path, stdout=PIPE)
         for _ in range(4)
