@@ -7,14 +7,13 @@ from contextlib import aclosing, suppress
 from rainbow_client.errors import InvalidRequest, Refused, SessionLost, UnknownJob
 from rainbow_client.link import ANSWER_S_MAX, Link
 from rainbow_client.output import Output
+from rainbow_client.patience import pauses
 from rainbow_client.requests import pages
 from rainbow_client.session import CLOSE_S_MAX, Feed, Session
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.job import TERMINAL_STATES
-from rainbow_protocol.messages.client import Event, Logs, LogsAnswer
-
-_NOT_READABLE_NOW = (ErrorCode.NO_OUTPUT, ErrorCode.CLUSTER_OFFLINE)
+from rainbow_protocol.messages.client import Event, Jobs, Logs, LogsAnswer, Status
 
 
 async def follow_events(link: Link, jobs: list[str], since: int) -> AsyncGenerator[Event, None]:
@@ -64,12 +63,12 @@ async def _unwatch(session: Session, watches: list[int]) -> None:
 async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Output, None]:
     """Reads on from where the last piece ended, so that nothing is repeated or missed.
 
-    While a followed job has no output to read (it waits, or its cluster is away), the job's events tell when
-    to ask again. Each try uses up an event, so a refusal is never answered by asking in a circle.
+    With `follow`, a job that has not started is waited for by its events, and a cluster that is away by asking now
+    and then: its coming back is not an event of the job.
     """
     offsets = {"stdout": 0, "stderr": 0}
     wait_s = limits.OUTPUT_WAIT_S_MAX if follow else 0.0
-    over = False
+    away = pauses()
     async with aclosing(follow_events(link, [job], 0)) as events:
         while True:
             request = Logs(
@@ -78,14 +77,15 @@ async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Ou
             try:
                 answer = await link.call(request, LogsAnswer, answer_s=ANSWER_S_MAX + wait_s)
             except Refused as refused:
-                if not follow or refused.code not in _NOT_READABLE_NOW:
-                    raise
-                if over and refused.code == ErrorCode.NO_OUTPUT:
+                if follow and refused.code == ErrorCode.NO_OUTPUT:
+                    if await _started(events):
+                        continue
                     return  # it ended without ever having run
-                if over:
-                    raise
-                over = not await _worth_asking_again(events)
-                continue
+                if follow and refused.code == ErrorCode.CLUSTER_OFFLINE and not await _has_ended(link, job):
+                    await asyncio.sleep(next(away))
+                    continue
+                raise
+            away = pauses()
             pieces = [Output.of(chunk) for chunk in answer.chunks if chunk.data]
             for piece in pieces:
                 offsets[piece.stream] = piece.end
@@ -94,9 +94,17 @@ async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Ou
                 return
 
 
-async def _worth_asking_again(events: AsyncGenerator[Event, None]) -> bool:
-    """Waits until the job starts or its cluster comes back. False when the job has ended."""
+async def _started(events: AsyncGenerator[Event, None]) -> bool:
+    """Waits until the job runs. False when it has ended instead.
+
+    Each call uses up an event, so a refusal is never answered by asking in a circle.
+    """
     async for event in events:
-        if event.event in ("running", "reconnected"):
+        if event.event == "running":
             return True
     return False
+
+
+async def _has_ended(link: Link, job: str) -> bool:
+    found = (await link.call(Status(id=0, jobs=[job]), Jobs)).items
+    return not found or found[0].state in TERMINAL_STATES

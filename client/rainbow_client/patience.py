@@ -13,10 +13,10 @@ PAUSE_FIRST_S = 0.05
 PAUSE_S_MAX = 2.0
 
 
-def pauses(rng: random.Random) -> Iterator[float]:
+def pauses() -> Iterator[float]:
     ceiling = PAUSE_FIRST_S
     while True:
-        yield rng.uniform(ceiling / 4, ceiling)
+        yield random.uniform(ceiling / 4, ceiling)  # noqa: S311 - jitter, nothing secret
         ceiling = min(ceiling * 2, PAUSE_S_MAX)
 
 
@@ -25,12 +25,11 @@ class Patience:
 
     def __init__(self, retry_s: float) -> None:
         self._retry_s = retry_s
-        self._rng = random.Random()  # noqa: S311 - jitter, nothing secret
         self.progress()
 
     def progress(self) -> None:
         self._until: float | None = None
-        self._pauses = pauses(self._rng)
+        self._pauses = pauses()
 
     async def pause_or_raise(self, cause: RainbowError) -> None:
         now = asyncio.get_running_loop().time()

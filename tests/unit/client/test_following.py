@@ -171,3 +171,28 @@ async def test_following_a_job_that_never_ran_ends_without_output(daemon: FakeDa
         assert [piece async for piece in rainbow.logs(JOB, follow=True)] == []
         with pytest.raises(Refused, match="never ran"):
             await anext(rainbow.logs(JOB))
+
+
+async def test_following_waits_for_a_cluster_that_is_away(daemon: FakeDaemon) -> None:
+    away = {"type": "error", "code": "cluster_offline", "message": "one is offline", "hint": ""}
+
+    def logs(request: Message) -> list[Message]:
+        if len(daemon.of_type("logs")) in (2, 3):
+            return [away]
+        done = request["stdout_offset"] > 0
+        data = b" world" if done else b"hello"
+        return [{"type": "logs_answer", "chunks": [chunk("stdout", request["stdout_offset"], data)], "done": done}]
+
+    running = {"type": "jobs", "items": [status(JOB, "running")]}
+    daemon.handlers |= {"logs": logs, "status": lambda _: [running]}
+    async with Client(daemon.url, [TOKEN]) as rainbow:
+        assert [piece.data async for piece in rainbow.logs(JOB, follow=True)] == [b"hello", b" world"]
+
+
+async def test_the_output_of_an_ended_job_whose_cluster_is_away_cannot_be_read(daemon: FakeDaemon) -> None:
+    away = {"type": "error", "code": "cluster_offline", "message": "one is offline", "hint": ""}
+    ended = {"type": "jobs", "items": [status(JOB)]}
+    daemon.handlers |= {"logs": lambda _: [away], "status": lambda _: [ended]}
+    async with Client(daemon.url, [TOKEN]) as rainbow:
+        with pytest.raises(Refused, match="one is offline"):
+            await anext(rainbow.logs(JOB, follow=True))
