@@ -116,9 +116,7 @@ class Connector:
         self._slow = False
 
     async def run(self) -> None:
-        loop = asyncio.get_running_loop()
         while True:
-            began = loop.time()
             self._slow = False
             try:
                 await self._session()
@@ -128,7 +126,6 @@ class Connector:
                 log.warning(
                     "cannot reach the daemon", daemon=self._target.url, cause=str(cause) or type(cause).__name__
                 )
-            self._backoff.session_ended(loop.time() - began)
             delay = self._backoff.slow_delay_s if self._slow else self._backoff.next_delay_s
             await asyncio.sleep(delay(self._random()))
 
@@ -207,5 +204,6 @@ class Connector:
                 return True
             case AgentWelcome():
                 self._ever_welcomed = True
+                self._backoff.welcomed()
         await self._receiver.received(message, link)
         return True

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 FIRST_S = 0.1
 CAP_S = 15.0
-STABLE_S = 30.0  # a session that lasted this long earns a fresh start
 
 
 @dataclass(slots=True)
@@ -27,6 +26,6 @@ class Backoff:
         self.failures += 1
         return self.cap_s * (0.5 + random / 2)
 
-    def session_ended(self, lasted_s: float) -> None:
-        if lasted_s >= STABLE_S:
-            self.failures = 0
+    def welcomed(self) -> None:
+        """The daemon is there and knows us. If it goes away now, that is a new outage: quick again at first."""
+        self.failures = 0

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rainbow_agent.core import bidder, pricing
 from rainbow_agent.core.attempts import REASON_CHARS_MAX
-from rainbow_agent.core.backoff import STABLE_S, Backoff
+from rainbow_agent.core.backoff import Backoff
 from rainbow_agent.core.bidder import eta
 from rainbow_agent.core.model import Shape, Totals
 from rainbow_agent.core.placement import why_never
@@ -70,12 +70,10 @@ def test_backoff_is_never_nothing_and_never_more_than_its_cap(random: float, fai
     assert 7.5 <= backoff.slow_delay_s(random) <= 15.0
 
 
-def test_backoff_grows_and_is_reset_by_a_stable_session() -> None:
+def test_backoff_grows_and_is_reset_by_a_welcome() -> None:
     backoff = Backoff()
     delays = [backoff.next_delay_s(0.0) for _ in range(10)]
     assert delays[:3] == [0.05, 0.1, 0.2]
     assert delays == sorted(delays)
-    backoff.session_ended(STABLE_S - 1)
-    assert backoff.next_delay_s(0.0) == 7.5
-    backoff.session_ended(STABLE_S)
+    backoff.welcomed()
     assert backoff.next_delay_s(0.0) == 0.05
