@@ -344,11 +344,12 @@ def say_that_it_runs() -> None:
 def main(directory: str) -> int:
     # The agent started us with these blocked, so that an early SIGTERM waits until somebody listens.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    with open(os.path.join(directory, "spec"), "rb") as file:
-        spec = marshal.load(file)  # noqa: S302 - the agent wrote it, in a directory that is ours alone
     if not claim(directory):
         return EXIT_CLAIMED
     say_that_it_runs()
+    with open(os.path.join(directory, "spec"), "rb") as file:
+        spec = marshal.load(file)  # noqa: S302 - the agent wrote it, in a directory that is ours alone
+    os.unlink(os.path.join(directory, "spec"))  # a user's environment is not kept longer than it is needed
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wakeup, wake = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)

@@ -69,6 +69,18 @@ async def test_devices_belong_to_tasks(rig: Rig) -> None:
     assert sorted(rig.stdout().split()) == ["0,1", "2,3"]
 
 
+async def test_the_environment_is_not_kept(rig: Rig) -> None:
+    await rig.launch("true")
+    await rig.end()
+    assert {file.name for file in RunDir(rig.jobs, KEY, 1).path.iterdir()} == {
+        "claim",
+        "result",
+        "runner.log",
+        "stderr",
+        "stdout",
+    }
+
+
 async def test_what_cannot_be_watched_does_not_run(rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: int) -> int:
         raise OSError(errno.EMFILE, "Too many open files")
