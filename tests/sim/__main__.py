@@ -8,19 +8,20 @@ from tests.sim.federation import Federation
 def main() -> None:
     parser = argparse.ArgumentParser(description="Replay a seed of the simulation, or try many.")
     parser.add_argument("--seed", type=int, help="replay this one and print every job's history")
+    parser.add_argument("--agents", choices=["model", "real"], default="model")
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--count", type=int, default=1_000)
     given = parser.parse_args()
     if given.seed is None:
         for seed in range(given.first, given.first + given.count):
             try:
-                Federation(seed).run()
+                Federation(seed, given.agents).run()
             except Exception:
-                print(f"seed {seed} fails; replay with: python -m tests.sim --seed {seed}")
+                print(f"seed {seed} fails; replay with: python -m tests.sim --agents {given.agents} --seed {seed}")
                 raise
         print(f"{given.count} seeds passed")
         return
-    federation = Federation(given.seed)
+    federation = Federation(given.seed, given.agents)
     try:
         federation.run()
     finally:

@@ -34,8 +34,20 @@ class AgentModel:
         self._clockwork = clockwork
         self._on_run = on_run
         self.journal: dict[tuple[str, int], Entry] = {}
+        self.crash_chance = 0.0
+        self.up = True
         self.session: int | None = None
         self._send: Send | None = None
+
+    # --- the process ------------------------------------------------------
+
+    def start(self) -> None:
+        self.up = True
+
+    def crash(self) -> None:
+        """The link breaks; the journal and the jobs live on."""
+        self.up = False
+        self.session = self._send = None
 
     # --- the session ------------------------------------------------------
 

@@ -1,5 +1,7 @@
 """One simulated run: a daemon, some clusters, users, and trouble; then calm, in which everything must end."""
 
+from typing import Literal
+
 from rainbow_protocol.job import JOB_STATES
 from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
@@ -8,13 +10,16 @@ from rainbowd.core.transitions import TERMINAL
 from tests.sim.agent import AgentModel
 from tests.sim.clockwork import Clockwork, Network
 from tests.sim.daemon import Daemon
+from tests.sim.real_agent import SHAPES, RealAgent
 
 TROUBLE_S = 40.0
 CALM_STEPS_MAX = 200_000
 
 
 class Federation:
-    def __init__(self, seed: int) -> None:
+    """`kind` says who plays the agents: a simple model of the protocol, or the real agent's core."""
+
+    def __init__(self, seed: int, kind: Literal["model", "real"] = "model") -> None:
         self.clockwork = Clockwork(seed)
         self.network = Network(self.clockwork)
         random = self.clockwork.random
@@ -30,7 +35,10 @@ class Federation:
         self.daemon = Daemon(self.clockwork, settings, self._deliver)
         self.daemon.crash_chance = random.choice([0.0, 0.01, 0.05])
         self.names = [f"c{number}" for number in range(random.randint(1, 4))]
-        self.agents = {name: AgentModel(name, random.randint(1, 3), self.clockwork, self._ran) for name in self.names}
+        player = AgentModel if kind == "model" else RealAgent
+        self.agents = {name: player(name, random.randint(1, 3), self.clockwork, self._ran) for name in self.names}
+        for agent in self.agents.values():
+            agent.crash_chance = random.choice([0.0, 0.002, 0.02])
         self.runs: dict[str, list[tuple[str, int]]] = {}
         self.answered: set[str] = set()
         self.sessions: dict[int, str] = {}
@@ -51,6 +59,7 @@ class Federation:
             self.clockwork.after(self.clockwork.random.uniform(0, TROUBLE_S), self._trouble)
         for name in self.names:
             self.clockwork.after(self.clockwork.random.uniform(0, 3), lambda name=name: self._connect(name))
+            self.clockwork.after(0.5, lambda name=name: self._check_agent(name))
         end = self.clockwork.now + TROUBLE_S
         self.clockwork.at(end, self._calm_down)
         while self.clockwork.now <= end and self.clockwork.step():
@@ -68,6 +77,7 @@ class Federation:
         if not self.daemon.up:
             self._start_daemon()
         for name in self.names:
+            self.agents[name].crash_chance = 0.0
             self._disconnect(name)
             self.clockwork.after(3.0, lambda name=name: self._connect(name))
 
@@ -106,8 +116,22 @@ class Federation:
         elif not self._calm:
             self.clockwork.after(0.5, self._check_daemon)
 
+    def _check_agent(self, name: str) -> None:
+        """Start a crashed agent again. The daemon has noticed that its link broke."""
+        agent = self.agents[name]
+        if not agent.up:
+            for session in [session for session, owner in self.sessions.items() if owner == name]:
+                del self.sessions[session]
+                self.daemon.take(cmd.AgentGone(session))
+            agent.start()
+            self._connect(name)
+        if not self._calm or not agent.up:
+            self.clockwork.after(self.clockwork.random.uniform(0.2, 3.0), lambda: self._check_agent(name))
+
     def _connect(self, name: str) -> None:
         agent = self.agents[name]
+        if not agent.up:
+            return
         if agent.session is not None or name not in self.daemon.disk_clusters or not self.daemon.up:
             if agent.session is None:
                 self.clockwork.after(1.0, lambda: self._connect(name))
@@ -139,9 +163,11 @@ class Federation:
             self.clockwork.after(self.clockwork.random.uniform(0.05, 6.0), lambda: self._connect(name))
 
     def _trouble(self) -> None:
-        kind = self.clockwork.random.choice(["link", "link", "daemon"])
+        kind = self.clockwork.random.choice(["link", "agent", "daemon"])
         if kind == "daemon" and self.daemon.up:
             self.daemon.crash()
+        elif kind == "agent":
+            self.agents[self.clockwork.random.choice(self.names)].crash()
         elif kind == "link":
             self._disconnect(self.clockwork.random.choice(self.names), reconnect=True)
 
@@ -152,7 +178,8 @@ class Federation:
         shape = Shape(tasks=random.choice([1, 2, 100]), cores_per_task=random.choice([1, 4, 4, 5]))
         wanted = (random.choice(self.names),) if random.random() < 0.2 else None
         grants = tuple(self.names)
-        payload = f"{key}".encode()
+        payload = key.encode()
+        SHAPES[payload] = shape
 
         def send(number: int) -> None:
             item = cmd.NewJob(f"{key}.{number}", "me", grants, wanted, key, "job", shape, payload)

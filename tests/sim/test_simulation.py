@@ -1,5 +1,7 @@
 """A thousand seeds of trouble. Each must end with every answered job over, and none run twice."""
 
+from typing import Literal
+
 import pytest
 
 from tests.sim.federation import Federation
@@ -8,20 +10,23 @@ SEEDS = 1_000
 CHUNK = 50
 
 
+@pytest.mark.parametrize("agents", ["model", "real"])
 @pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
-def test_nothing_is_lost_and_nothing_runs_twice(first: int) -> None:
+def test_nothing_is_lost_and_nothing_runs_twice(first: int, agents: Literal["model", "real"]) -> None:
     for seed in range(first, first + CHUNK):
         try:
-            Federation(seed).run()
+            Federation(seed, agents).run()
         except Exception as problem:
-            raise AssertionError(f"replay with: .venv/bin/python -m tests.sim --seed {seed}") from problem
+            replay = f".venv/bin/python -m tests.sim --agents {agents} --seed {seed}"
+            raise AssertionError(f"replay with: {replay}") from problem
 
 
-def test_the_simulation_sees_trouble() -> None:
+@pytest.mark.parametrize("agents", ["model", "real"])
+def test_the_simulation_sees_trouble(agents: Literal["model", "real"]) -> None:
     """The run above would prove little if nothing ever went wrong in it."""
     seen: set[str] = set()
     for seed in range(60):
-        federation = Federation(seed)
+        federation = Federation(seed, agents)
         federation.run()
         seen |= {line.event for lines in federation.daemon.history.values() for line in lines}
         seen |= {job.state for job in federation.daemon.disk_jobs.values()}
