@@ -5,11 +5,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
 
 from rainbow_client.errors import InvalidRequest, Refused, SessionLost, UnknownJob
+from rainbow_client.feed import Feed
 from rainbow_client.link import ANSWER_S_MAX, Link
 from rainbow_client.output import Output
 from rainbow_client.patience import pauses
 from rainbow_client.requests import pages
-from rainbow_client.session import CLOSE_S_MAX, Feed, Session
+from rainbow_client.session import CLOSE_S_MAX, Session
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.job import TERMINAL_STATES

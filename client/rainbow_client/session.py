@@ -9,7 +9,6 @@ import itertools
 import logging
 import os
 import socket
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -20,7 +19,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from websockets.protocol import State
 from websockets.typing import Subprotocol
 
-from rainbow_client.errors import ConfigError, ConnectionFailed, RainbowError, Refused, SessionLost, Unauthorized
+from rainbow_client.errors import ConfigError, ConnectionFailed, Refused, SessionLost, Unauthorized
+from rainbow_client.feed import Feed
 from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, limits
 from rainbow_protocol.codec import encode, to_client
 from rainbow_protocol.errors import ProtocolError
@@ -32,44 +32,11 @@ log = logging.getLogger("rainbow_client")
 OPEN_S_MAX = 10.0
 CLOSE_S_MAX = 2.0
 REQUESTS_IN_FLIGHT_MAX = 1_024  # more wait here instead of in the daemon
-FEED_FRAMES_MAX = 256  # of one watch; a slower consumer is made to ask again from where it is
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def refusal(error: Error) -> Refused:
     return Refused(error.code, error.message, error.hint)
-
-
-class Feed:
-    """The events of one `watch`, from the reader to the consumer. Ends when the session does, or on overflow."""
-
-    def __init__(self) -> None:
-        self._frames: deque[Events] = deque()
-        self._news = asyncio.Event()
-        self._ended = False
-        self._cause: RainbowError | None = None
-
-    def push(self, frame: Events) -> None:
-        if len(self._frames) < FEED_FRAMES_MAX and not self._ended:
-            self._frames.append(frame)
-        else:
-            self._ended = True
-        self._news.set()
-
-    def end(self, cause: RainbowError | None = None) -> None:
-        self._ended, self._cause = True, cause
-        self._news.set()
-
-    async def next(self) -> Events | None:
-        """The next frame; None when there will be none. What arrived before the end still comes."""
-        while not self._frames:
-            if self._cause is not None:
-                raise self._cause
-            if self._ended:
-                return None
-            self._news.clear()
-            await self._news.wait()
-        return self._frames.popleft()
 
 
 class Session:
@@ -125,12 +92,13 @@ class Session:
     async def watch(self, jobs: list[str], since: int, feed: Feed) -> int:
         """Events of these jobs go to the feed from now on. Returns the number to end that by.
 
-        The daemon keeps one watch for a job and a session. A second one takes the place of the first, so it
-        asks for the whole history: what the first has not got yet then comes to both, and repetitions are dropped.
+        A second watch of a job takes the place of the first, so it asks for the whole history: what the first has
+        not got yet then comes to both, and the consumer drops repetitions.
         """
         number = next(self._ids)
         if any(not known.isdisjoint(jobs) for known in self._watched.values()):
             since = 0
+            feed.hold_until_live(number)
         self._feeds[number] = feed
         self._watched[number] = frozenset(jobs)
         await self._send(Watch(id=0, jobs=jobs, since=since), number)

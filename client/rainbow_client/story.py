@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rainbow_client.printable import printable
-from rainbow_client.wording import cost_words, count, eta_words, reason_words, shape_words
+from rainbow_client.wording import cost_words, count, eta_words, number, reason_words, shape_words
 from rainbow_protocol.messages.client import Event
 
 POLICIES = {"earliest": "the earliest start wins, then the lower cost, then the name"}
@@ -40,13 +40,13 @@ def auctions(history: Iterable[Event]) -> list[Auction]:
     """Each `offered` opens an auction; `awarded` or `declined` of the same attempt and round closes it."""
     found: list[Auction] = []
     for event in history:
-        number = (int(event.data.get("attempt") or 0), int(event.data.get("round") or 0))
+        place = (int(number(event.data.get("attempt")) or 0), int(number(event.data.get("round")) or 0))
         if event.event == "offered":
-            found.append(Auction(*number, rows=[_verdict(item) for item in _items(event, "clusters")]))
+            found.append(Auction(*place, rows=[_verdict(item) for item in _items(event, "clusters")]))
         elif event.event in ("awarded", "declined"):
-            auction = next((known for known in reversed(found) if (known.attempt, known.round) == number), None)
+            auction = next((known for known in reversed(found) if (known.attempt, known.round) == place), None)
             if auction is None:  # its offer was not written down: the history is bounded
-                auction = Auction(*number)
+                auction = Auction(*place)
                 found.append(auction)
             _close(auction, event)
     return found
@@ -65,7 +65,8 @@ def _close(auction: Auction, event: Event) -> None:
     rows = {row.cluster: row for row in auction.rows}
     for bid in _items(event, "bids"):
         row = rows.setdefault(_name(bid), Row(_name(bid), ""))
-        row.answer, row.eta_s, row.cost = str(bid.get("answer")), bid.get("eta_s"), bid.get("cost")
+        row.answer = printable(str(bid.get("answer")))
+        row.eta_s, row.cost = number(bid.get("eta_s")), number(bid.get("cost"))
         row.reason = reason_words(bid)
         row.won = row.cluster == auction.winner
     for row in rows.values():
@@ -101,7 +102,9 @@ def _awarded(event: Event) -> str:
     winner = printable(str(event.data.get("winner")))
     bid = bids.get(winner, {})
     why = _why(event, winner)
-    return f"{winner} won: " + (why or f"starts {eta_words(bid.get('eta_s'))}, costs {cost_words(bid.get('cost'))}")
+    return f"{winner} won: " + (
+        why or f"starts {eta_words(number(bid.get('eta_s')))}, costs {cost_words(number(bid.get('cost')))}"
+    )
 
 
 def _rejected(event: Event) -> str:
@@ -114,7 +117,7 @@ def _ended(event: Event) -> str:
     if event.data.get("cluster"):
         words += f" on {_name(event.data)}"
     if event.data.get("exit_code") is not None:
-        words += f" with exit code {event.data['exit_code']}"
+        words += f" with exit code {printable(str(event.data['exit_code']))}"
     return words + _reason(event)
 
 

@@ -22,17 +22,24 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def number(value: Any) -> float | None:
+    """A number of an event's data; whatever else is there, from a newer daemon perhaps, is no number to us."""
+    return value if isinstance(value, int | float) else None
+
+
 def shape_words(shape: Mapping[str, Any]) -> str:
     """From the data of a `submitted` event: `4 tasks on 2 nodes, 1 core each, at most 5m`."""
-    words = count(int(shape.get("tasks") or 1), "task")
-    if shape.get("nodes"):
-        words += f" on {count(int(shape['nodes']), 'node')}"
-    words += f", {count(int(shape.get('cores_per_task') or 1), 'core')}"
-    if shape.get("gpus_per_task"):
-        words += f" and {count(int(shape['gpus_per_task']), 'gpu')}"
-    words += " each" if int(shape.get("tasks") or 1) > 1 else ""
-    limit = shape.get("time_limit_s")
-    return words + (f", at most {format_duration(float(limit))}" if limit else ", no time limit")
+    tasks, nodes, cores, gpus, limit_s = (
+        number(shape.get(key)) for key in ("tasks", "nodes", "cores_per_task", "gpus_per_task", "time_limit_s")
+    )
+    words = count(int(tasks or 1), "task")
+    if nodes:
+        words += f" on {count(int(nodes), 'node')}"
+    words += f", {count(int(cores or 1), 'core')}"
+    if gpus:
+        words += f" and {count(int(gpus), 'gpu')}"
+    words += " each" if tasks and tasks > 1 else ""
+    return words + (f", at most {format_duration(limit_s)}" if limit_s else ", no time limit")
 
 
 def reason_words(data: Mapping[str, Any], key: str = "reason") -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from rainbow_client import Client, Refused
 from rainbow_client.errors import UnknownJob
-from rainbow_client.session import FEED_FRAMES_MAX
+from rainbow_client.feed import FEED_FRAMES_MAX
 from tests.unit.client.fake_daemon import TOKEN, FakeDaemon, Handler, Message, event, status
 
 JOB, OTHER = "000000000001", "000000000002"
@@ -69,6 +69,24 @@ async def test_two_watches_of_one_job_both_get_everything(daemon: FakeDaemon) ->
         rest = [one.seq async for one in first]
     assert second == [3]
     assert rest == [2, 3]
+
+
+async def test_an_event_for_the_first_watch_does_not_overtake_the_replay_of_the_second(daemon: FakeDaemon) -> None:
+    watches: list[Message] = []
+
+    def watch(request: Message) -> list[Message]:
+        watches.append(request)
+        if len(watches) == 1:
+            return replay(request, HISTORY[:1])
+        overtaking = {"type": "events", "ref": watches[0]["id"], "items": HISTORY[1:2]}
+        return [overtaking, {"type": "events", "items": HISTORY[:1]}, *replay(request, HISTORY)]
+
+    daemon.handlers["watch"] = watch
+    async with Client(daemon.url, [TOKEN]) as rainbow:
+        first = rainbow.watch(JOB)
+        assert (await anext(first)).seq == 1
+        assert [one.seq async for one in rainbow.watch(JOB)] == [1, 2, 3]
+        assert [one.seq async for one in first] == [2, 3]
 
 
 async def test_a_watch_that_is_left_is_taken_back(daemon: FakeDaemon) -> None:

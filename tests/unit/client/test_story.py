@@ -104,10 +104,14 @@ def test_sentences(event: Event, words: str) -> None:
     st.sampled_from(["submitted", "offered", "awarded", "declined", "rejected", "failed", "queued", "odd"]),
     st.dictionaries(
         st.sampled_from(
-            ["cluster", "clusters", "bids", "reason", "why", "winner", "attempt", "exit_code", "native_id"]
+            ["cluster", "clusters", "bids", "reason", "why", "winner", "attempt", "exit_code", "native_id", "tasks"]
         ),
-        st.one_of(st.none(), st.text(max_size=8), st.lists(st.dictionaries(st.just("cluster"), st.text(max_size=4)))),
-    ).filter(lambda data: not isinstance(data.get("attempt"), str | list)),
+        st.one_of(
+            st.none(),
+            st.text(max_size=8),
+            st.lists(st.dictionaries(st.sampled_from(["cluster", "answer", "eta_s", "cost"]), st.text(max_size=4))),
+        ),
+    ),
 )
 def test_no_history_makes_the_story_fail_or_unsafe(name: str, data: dict[str, object]) -> None:
     """A newer daemon may say more, and a cluster may say anything."""
