@@ -92,6 +92,8 @@ class Federation:
             assert final.state in JOB_STATES
             if final.state in ("completed", "failed"):
                 assert len(self.runs.get(job, [])) == 1, f"{job} {final.state} without having run"
+            if final.state == "lost":  # no journal is ever damaged here, so there is one reason only to give up
+                assert "offline for too long" in final.reason, f"{job}: {final.reason}"
             lines = self.daemon.history[job]
             assert lines[0].event == "submitted"
             assert lines[-1].state in TERMINAL
