@@ -32,7 +32,8 @@ Principal = Registrar | AgentOf | UserOf
 
 
 def fingerprint(credential: str) -> bytes:
-    return hashlib.sha256(credential.encode()).digest()
+    # A header's bytes that are not ASCII come as surrogates; they are no credential of ours, and no accident either.
+    return hashlib.sha256(credential.encode(errors="surrogateescape")).digest()
 
 
 class Credentials:

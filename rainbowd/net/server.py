@@ -4,7 +4,6 @@ import asyncio
 import http
 from collections.abc import Awaitable, Callable
 from typing import Final
-from urllib.parse import urlsplit
 
 import orjson
 import structlog
@@ -18,11 +17,10 @@ from rainbow_protocol.errors import HINTS, ErrorCode
 from rainbowd.net.agent_session import AgentSession
 from rainbowd.net.auth import AgentOf, Principal, Registrar, UserOf, bearer
 from rainbowd.net.client_session import ClientSession, Services
-from rainbowd.net.session import Session
+from rainbowd.net.session import CLOSE_S, Session
 
 _log = structlog.get_logger()
 _PRINCIPAL: Final = "rainbow_principal"
-_CLOSE_S: Final = 5.0
 
 
 class Server:
@@ -46,7 +44,7 @@ class Server:
             max_size=limits.FRAME_BYTES_MAX,
             ping_interval=limits.PING_INTERVAL_S,
             ping_timeout=limits.PING_TIMEOUT_S,
-            close_timeout=_CLOSE_S,
+            close_timeout=CLOSE_S,
             server_header="rainbowd",
         )
 
@@ -58,14 +56,14 @@ class Server:
             session.farewell(reason)
         if sessions:
             closed = [asyncio.create_task(session.connection.wait_closed()) for session in sessions]
-            _, late = await asyncio.wait(closed, timeout=_CLOSE_S)
+            _, late = await asyncio.wait(closed, timeout=CLOSE_S)
             for task in late:
                 task.cancel()
 
     # --- before the upgrade -----------------------------------------------
 
     def _process_request(self, connection: ServerConnection, request: Request) -> Response | None:
-        path = urlsplit(request.path).path
+        path = _path(request)
         if path == "/healthz":
             return connection.respond(http.HTTPStatus.OK, "ok\n")
         if path == "/readyz":
@@ -74,7 +72,8 @@ class Server:
             return connection.respond(http.HTTPStatus.NOT_FOUND, "rainbowd speaks at /v1/agent and /v1/client\n")
         if self._stopping:
             return connection.respond(http.HTTPStatus.SERVICE_UNAVAILABLE, HINTS[ErrorCode.SHUTTING_DOWN] + "\n")
-        credential = bearer(request.headers.get("Authorization"))
+        given = request.headers.get_all("Authorization")
+        credential = bearer(given[0]) if len(given) == 1 else None
         principal = None if credential is None else self._services.credentials.identify(credential)
         fits = isinstance(principal, AgentOf) if path == AGENT_PATH else isinstance(principal, UserOf | Registrar)
         if not fits:
@@ -112,7 +111,7 @@ class Server:
         request = connection.request
         if request is None:
             raise RuntimeError("a connection without a handshake reached the handler")
-        session = self._handlers[urlsplit(request.path).path](connection, getattr(connection, _PRINCIPAL))
+        session = self._handlers[_path(request)](connection, getattr(connection, _PRINCIPAL))
         self._services.sessions[session.id] = session
         reader: Awaitable[None] = session.read()
         writer = asyncio.create_task(session.write())
@@ -122,3 +121,7 @@ class Server:
             del self._services.sessions[session.id]
             session.close(1000, "")
             await writer
+
+
+def _path(request: Request) -> str:
+    return request.path.partition("?")[0]

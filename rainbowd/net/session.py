@@ -17,6 +17,8 @@ from rainbow_protocol.messages.common import Goodbye, error
 _log = structlog.get_logger()
 _ids: Final = count(1)
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_POLICY, CLOSE_TRY_LATER = 1000, 1001, 1008, 1013
+CLOSE_S: Final = 5.0  # for the last frames and the closing handshake
+_WRITE_S: Final = limits.PING_INTERVAL_S + limits.PING_TIMEOUT_S  # pings wait behind a frame that nobody reads
 
 
 class Session:
@@ -29,6 +31,7 @@ class Session:
         self._close_code = CLOSE_NORMAL
         self._close_reason = ""
         self.closing = False
+        self._deadline: asyncio.TimerHandle | None = None
 
     def send(self, message: BaseModel) -> None:
         self.send_frame(encode(message))
@@ -56,6 +59,8 @@ class Session:
             self.closing = True
             self._close_code, self._close_reason = code, reason[:100]
             self._queue.put_nowait(None)
+            # Who does not read takes no close frame either.
+            self._deadline = asyncio.get_running_loop().call_later(CLOSE_S, self.connection.transport.abort)
 
     async def read(self) -> None:
         """Take frames until the connection ends."""
@@ -65,10 +70,18 @@ class Session:
         """Runs beside the reader until the session ends."""
         try:
             while (frame := await self._queue.get()) is not None:
-                await self.connection.send(frame, text=True)
+                async with asyncio.timeout(_WRITE_S):
+                    await self.connection.send(frame, text=True)
             await self.connection.close(self._close_code, self._close_reason)
         except ConnectionClosed:
             self.closing = True
+        except TimeoutError:
+            _log.warning("session cut off: it does not read", session=self.id)
+            self.closing = True
+            self.connection.transport.abort()
+        finally:
+            if self._deadline is not None:
+                self._deadline.cancel()
 
     def _empty(self) -> None:
         while not self._queue.empty():
