@@ -54,18 +54,20 @@ class Engine:
         self._space = asyncio.Event()
         self._space.set()
         self._stopping = False
+        self._ended = False
 
     async def put(self, command: Command) -> None:
         """Hand a command in; waits while the inbox is full, which makes the socket push back."""
-        while len(self._inbox) >= self._inbox_max:
+        while len(self._inbox) >= self._inbox_max and not self._ended:
             self._space.clear()
             await self._space.wait()
         self.put_now(command)
 
     def put_now(self, command: Command) -> None:
         """For the few commands that must not be held up, such as the end of a session."""
-        self._inbox.append(command)
-        self._something.set()
+        if not self._ended:
+            self._inbox.append(command)
+            self._something.set()
 
     def stop(self) -> None:
         """Finish what is in the inbox now, then return from `run`."""
@@ -73,11 +75,16 @@ class Engine:
         self._something.set()
 
     async def run(self) -> None:
-        while not self._stopping:
-            await self._wait()
-            await self._turn()
-        for _ in range(1 + len(self._inbox) // BATCH_COMMANDS_MAX):  # sessions may go on filling it: no more than this
-            await self._turn()
+        try:
+            while not self._stopping:
+                await self._wait()
+                await self._turn()
+            for _ in range(1 + len(self._inbox) // BATCH_COMMANDS_MAX):  # sessions may go on filling it: no more
+                await self._turn()
+        finally:
+            # A session that waits for room would wait for ever now, and the daemon's end with it.
+            self._ended = True
+            self._space.set()
 
     async def commit_first(self, effects: list[Effect]) -> None:
         """What restoring the core wants written, before any session exists."""
