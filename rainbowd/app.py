@@ -62,6 +62,7 @@ async def run(settings: DaemonSettings) -> None:
 
 
 async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> None:
+    stop = _stop_on_signals()
     core = Core(core_settings(settings), TotalsMatcher(), Earliest())
     clock = steady_clock()
     clusters, jobs = await repo.load_clusters(), await repo.load_live_jobs()
@@ -85,7 +86,7 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         _log.warning("no registration secret is set: no cluster can be registered")
     _announce(settings.ready_file, url)
     try:
-        await _until_stopped(engine, engine_task)
+        await _until_stopped(engine, engine_task, stop)
     finally:
         notify("STOPPING=1")
         _withdraw(settings.ready_file)
@@ -96,12 +97,16 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         _log.info("rainbowd has stopped")
 
 
-async def _until_stopped(engine: Engine, engine_task: "asyncio.Task[None]") -> None:
-    """Until SIGTERM or SIGINT, or until the engine fails."""
+def _stop_on_signals() -> asyncio.Event:
+    """Set by SIGTERM and SIGINT. Asked for before anybody is told that the daemon is there to be stopped."""
     stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
+
+
+async def _until_stopped(engine: Engine, engine_task: "asyncio.Task[None]", stop: asyncio.Event) -> None:
+    """Until a signal says so, or until the engine fails."""
     notify("READY=1")
     watchdog = asyncio.create_task(keep_watchdog_fed(), name="watchdog")
     stopped = asyncio.create_task(stop.wait(), name="stop")
