@@ -12,7 +12,7 @@ from websockets.exceptions import ConnectionClosed
 from rainbow_protocol import ids, limits
 from rainbow_protocol.codec import from_client
 from rainbow_protocol.errors import ErrorCode, ProtocolError
-from rainbow_protocol.job import JobState
+from rainbow_protocol.job import TERMINAL_STATES, JobState
 from rainbow_protocol.messages import client as wire
 from rainbow_protocol.messages.common import Error, Goodbye, error
 from rainbowd import __version__
@@ -23,7 +23,7 @@ from rainbowd.net.auth import Credentials, Principal, Registrar, UserOf, fingerp
 from rainbowd.net.pending import PendingAnswers
 from rainbowd.net.relay import ClusterGoneError, OutputRelay
 from rainbowd.net.session import Session
-from rainbowd.net.watchers import Watchers
+from rainbowd.net.watchers import Watchers, pages
 from rainbowd.store.repo import Repo
 
 _log = structlog.get_logger()
@@ -176,11 +176,12 @@ class ClientSession(Session):
         rows = await repo.find_jobs(jobs, self._grants)
         for job in rows:
             watchers.begin(self, message.id, job, message.since)
-        for job in rows:
-            past = await repo.load_history(job, message.since, limits.HISTORY_EVENTS_MAX * 2)
-            fresh = watchers.caught_up(self, job, [translate.event(row) for row in past])
-            for start in range(0, len(fresh), explaining.EVENTS_PER_FRAME):
-                self.send(wire.Events(ref=message.id, items=fresh[start : start + explaining.EVENTS_PER_FRAME]))
+        for job, row in rows.items():
+            past = [translate.event(line) async for line in repo.whole_history(job, message.since)]
+            for page in pages(watchers.caught_up(self, job, past)):
+                self.send(wire.Events(ref=message.id, items=page))
+            if row["state"] in TERMINAL_STATES:  # the event that says so may have been seen before
+                watchers.end(self, job)
         unknown = [job for job in jobs if job not in rows]
         self.send(wire.Events(ref=message.id, items=[], live=True, unknown=unknown))
 

@@ -8,7 +8,6 @@ from rainbow_protocol.messages.client import Event, Explain, Explanation
 from rainbowd.net import translate
 from rainbowd.store.repo import Repo
 
-EVENTS_PER_FRAME = 50  # an event of an auction among many clusters can be long
 _HISTORY_BYTES_MAX = limits.FRAME_BYTES_MAX // 2
 
 

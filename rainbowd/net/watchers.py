@@ -5,14 +5,19 @@ and follows when the replay has caught up; the sequence numbers sort out what
 was seen in both.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from rainbow_protocol import limits
 from rainbow_protocol.job import TERMINAL_STATES
 from rainbow_protocol.messages.client import Event, Events
 from rainbowd.core.effects import Happened
 from rainbowd.net.session import Session
+
+_PAGE_BYTES_MAX = limits.FRAME_BYTES_MAX // 4
+_EVENT_BYTES = 256  # an event without its data
 
 
 @dataclass(slots=True)
@@ -85,5 +90,20 @@ class Watchers:
                     if event.state in TERMINAL_STATES:
                         self.end(watch.session, event.job)
         for (_, ref), (session, events) in batches.items():
-            for start in range(0, len(events), limits.EVENTS_PAGE_MAX):
-                session.send(Events(ref=ref, items=events[start : start + limits.EVENTS_PAGE_MAX]))
+            for page in pages(events):
+                session.send(Events(ref=ref, items=page))
+
+
+def pages(events: Sequence[Event]) -> Iterator[list[Event]]:
+    """As many as fit into a frame each, by number and by bytes: an auction among many clusters is a long event."""
+    page: list[Event] = []
+    size = 0
+    for event in events:
+        weight = _EVENT_BYTES + len(orjson.dumps(event.data))
+        if page and (len(page) >= limits.EVENTS_PAGE_MAX or size + weight > _PAGE_BYTES_MAX):
+            yield page
+            page, size = [], 0
+        page.append(event)
+        size += weight
+    if page:
+        yield page

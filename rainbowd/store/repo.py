@@ -5,7 +5,7 @@ memory: nobody learns of a state that a crash could still undo.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from rainbowd.store.queries import QUERIES
 from rainbowd.store.rows import cluster_row, job_row, read_cluster, read_job
 
 _KEYS_PER_QUERY = 400  # two variables each, and an old SQLite takes 999
+_LINES_PER_READ = 500
 
 
 class Repo:
@@ -149,6 +150,15 @@ class Repo:
         parameters = {"job": job, "since": since, "limit": limit}
         rows = await self._reader.execute_fetchall(QUERIES["load_history"], parameters)
         return [{**dict(row), "data": orjson.loads(row["data"])} for row in rows]
+
+    async def whole_history(self, job: str, since: int) -> AsyncIterator[dict[str, Any]]:
+        """Every line after `since`, read in pieces: what is always written may be more than one read brings."""
+        lines = await self.load_history(job, since, _LINES_PER_READ)
+        while lines:
+            for line in lines:
+                yield line
+            full = len(lines) == _LINES_PER_READ
+            lines = await self.load_history(job, lines[-1]["seq"], _LINES_PER_READ) if full else []
 
     def _visible(self, grants: frozenset[str]) -> str:
         """Owners whose jobs may be seen: whoever holds all the tokens that a job was submitted with."""
