@@ -213,9 +213,8 @@ async def test_a_file_that_another_program_has_locked_is_refused(
 
 
 def test_a_second_daemon_is_kept_off_until_the_first_has_gone(database: Path) -> None:
-    with lock(database):
-        with pytest.raises(DatabaseRefusedError, match=r"another rainbowd is using this database"):
-            lock(database)
+    with lock(database), pytest.raises(DatabaseRefusedError, match=r"another rainbowd is using this database"):
+        lock(database)
     lock(database).close()
 
 
