@@ -1,0 +1,1 @@
+"""A real daemon: its process, its sockets, its database."""
