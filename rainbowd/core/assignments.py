@@ -22,11 +22,6 @@ _TRIGGERS = {
 }
 
 
-def holds(job: Job | None, cluster: str, attempt: int) -> bool:
-    """The fence: is this attempt, at this cluster, the one that counts?"""
-    return job is not None and job.cluster == cluster and job.attempt == attempt
-
-
 # --- the award's answer ---------------------------------------------------
 
 
@@ -36,7 +31,7 @@ def take_answers(turn: Turn, command: AwardsAnswered) -> None:
         return
     for item in command.items:
         job = turn.world.jobs.get(item.job)
-        if job is None or not holds(job, cluster, item.attempt):
+        if job is None or not auctions.holds(job, cluster, item.attempt):
             if item.accept:
                 turn.emit(SendRelease(command.session, item.job, item.attempt))
         elif item.accept:
@@ -108,7 +103,7 @@ def take_reports(turn: Turn, command: ReportsReceived) -> None:
         return
     for item in command.items:
         job = turn.world.jobs.get(item.job)
-        if job is not None and holds(job, cluster, item.attempt) and item.seq > job.report_seq:
+        if job is not None and auctions.holds(job, cluster, item.attempt) and item.seq > job.report_seq:
             _report(turn, job, item, command.session)
         # What is old or stale is acknowledged too: the agent must be able to stop repeating it.
         turn.emit(SendAck(command.session, item.job, item.attempt, item.seq))
@@ -163,7 +158,7 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
     seen: set[str] = set()
     for held in inventory:
         job = turn.world.jobs.get(held.job)
-        if job is None or not holds(job, cluster.name, held.attempt) or job.state not in STARTED:
+        if job is None or not auctions.holds(job, cluster.name, held.attempt) or job.state not in STARTED:
             _stale(turn, held, session)
             continue
         seen.add(job.id)

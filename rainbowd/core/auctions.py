@@ -7,13 +7,19 @@ one said No. What happens after the award is in `assignments`.
 from collections.abc import Sequence
 from typing import Any
 
-from rainbowd.core.commands import BidsReceived
+from rainbowd.core.commands import BidItem, BidsReceived
 from rainbowd.core.effects import SendAward, SendOffer, SendRelease
 from rainbowd.core.selection.base import Bid
 from rainbowd.core.state import Auction, Job
 from rainbowd.core.survey import Survey, survey
 from rainbowd.core.transitions import JobState, Trigger
 from rainbowd.core.turn import Turn
+
+
+def holds(job: Job | None, cluster: str, attempt: int) -> bool:
+    """The fence: is this attempt, at this cluster, the one that counts?"""
+    return job is not None and job.cluster == cluster and job.attempt == attempt
+
 
 # --- which jobs are auctioned when ----------------------------------------
 
@@ -138,7 +144,8 @@ def take_bids(turn: Turn, command: BidsReceived) -> None:
     for item in command.items:
         auction = world.auctions.get(item.job)
         if auction is None or auction.attempt != item.attempt or cluster not in auction.asked:
-            if item.yes:  # too late or stale: it must not go on holding a place for it
+            # Too late or stale: it must not go on holding a place for it, unless this only repeats a bid that counts.
+            if item.yes and not _counts(turn, cluster, item):
                 turn.emit(SendRelease(command.session, item.job, item.attempt))
             continue
         auction.asked.discard(cluster)
@@ -147,6 +154,14 @@ def take_bids(turn: Turn, command: BidsReceived) -> None:
         if not auction.asked:
             _settle(turn, world.jobs[item.job], auction)
     open_ready(turn)
+
+
+def _counts(turn: Turn, cluster: str, item: BidItem) -> bool:
+    """Is there a bid of this cluster in the auction already, or has it won the job with it?"""
+    auction = turn.world.auctions.get(item.job)
+    if auction is not None and auction.attempt == item.attempt and any(bid.cluster == cluster for bid in auction.bids):
+        return True
+    return holds(turn.world.jobs.get(item.job), cluster, item.attempt)
 
 
 def bids_due(turn: Turn, job: Job, attempt: int) -> None:

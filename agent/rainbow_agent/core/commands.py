@@ -66,7 +66,7 @@ class Starts:
 
 @dataclass(frozen=True, slots=True)
 class Releases:
-    """Drop these holds, acceptances and finished attempts. One that is started and not over goes on."""
+    """Drop these holds and acceptances. One that was started goes on, or stays until its end is acknowledged."""
 
     keys: tuple[Key, ...]
 

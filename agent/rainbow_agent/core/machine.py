@@ -280,7 +280,7 @@ class AgentMachine:
         attempt = self._attempts.get(key)
         if attempt is None:
             return
-        if attempt.phase in ("accepted", "finished"):
+        if attempt.phase == "accepted":
             self._schedule.drop_hold(key)
             self._forget(attempt)
         else:
