@@ -20,6 +20,7 @@ from rainbow_protocol.errors import HINTS, ErrorCode
 from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES
 from rainbow_protocol.messages.agent import FromAgent, ToAgent
 from rainbow_protocol.messages.client import FromClient, ToClient
+from rainbowd.core.transitions import TRANSITIONS
 
 DOCS = Path(__file__).resolve().parent
 Schema = dict[str, Any]
@@ -168,7 +169,27 @@ def _pattern(field: Schema) -> Iterator[str]:
 
 # --- pages ----------------------------------------------------------------
 
+# --- the states of a job --------------------------------------------------
+
+
+def transitions() -> str:
+    """A Mermaid diagram and the same as a table, for readers without one."""
+    diagram = ["```mermaid", "stateDiagram-v2", "    [*] --> pending"]
+    diagram += [
+        f"    {state} --> {onward}: {trigger}"
+        for state, steps in TRANSITIONS.items()
+        for trigger, onward in steps.items()
+    ]
+    diagram += [f"    {state} --> [*]" for state, steps in TRANSITIONS.items() if not steps]
+    rows = [
+        [f"`{state}`", ", ".join(f"{trigger} → `{onward}`" for trigger, onward in steps.items()) or "the end"]
+        for state, steps in TRANSITIONS.items()
+    ]
+    return "\n".join([*diagram, "```", "", table(["state", "steps"], rows)])
+
+
 PAGES: dict[str, dict[str, Callable[[], str]]] = {
+    "architecture.md": {"transitions": transitions},
     "protocol.md": {
         "job states": job_states,
         "messages of both endpoints": common_messages,
