@@ -57,13 +57,14 @@ class OutputDesk:
             # Before it runs there is none yet; if it ended without running there never will be.
             return Output(request=request.request, chunks=[], done=phase == "finished")
         try:
-            return _chunks(request, files)
+            # A job that was lost, or told and forgotten, has ended too, whatever it left behind.
+            return _chunks(request, files, files.ended or phase in (None, "finished"))
         except OSError as cause:
             words = f"the output cannot be read: {cause.strerror}"
             return Output(request=request.request, chunks=[], done=False, error=words)
 
 
-def _chunks(request: ReadOutput, files: OutputFiles) -> Output:
+def _chunks(request: ReadOutput, files: OutputFiles, ended: bool) -> Output:
     out, out_left = _piece(files.stdout, request.stdout_offset)
     err, err_left = _piece(files.stderr, request.stderr_offset)
     chunks = []
@@ -71,7 +72,7 @@ def _chunks(request: ReadOutput, files: OutputFiles) -> Output:
         chunks.append(OutputChunk(stream="stdout", offset=request.stdout_offset, data=base64.b64encode(out).decode()))
     if err:
         chunks.append(OutputChunk(stream="stderr", offset=request.stderr_offset, data=base64.b64encode(err).decode()))
-    done = files.ended and not out_left and not err_left
+    done = ended and not out_left and not err_left
     return Output(request=request.request, chunks=chunks, done=done, truncated=files.truncated)
 
 

@@ -20,7 +20,7 @@ OnBug = Callable[[BaseException], None]  # for what nobody foresaw: the agent en
 
 @dataclass(frozen=True, slots=True)
 class OutputFiles:
-    """Where a run's output grows. `ended` must have been read before the files are, to mean that they are whole."""
+    """Where a run's output grows. `ended` was looked up before the files are read: then they are whole."""
 
     stdout: Path
     stderr: Path

@@ -107,9 +107,8 @@ class LocalBackend:
         if directory is None:
             return None
         result = directory.result()
-        ended = result is not None or (key, directory.run) not in self._watched
         truncated = result is not None and (result["stdout_truncated"] or result["stderr_truncated"])
-        return OutputFiles(directory.path / "stdout", directory.path / "stderr", ended, truncated)
+        return OutputFiles(directory.path / "stdout", directory.path / "stderr", result is not None, truncated)
 
     def discard(self, key: Key) -> None:
         self._janitor.submit(self._retention.add, key).add_done_callback(_log_failure)

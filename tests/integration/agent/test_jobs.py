@@ -146,6 +146,7 @@ async def test_a_runner_that_is_killed_means_lost(daemon: FakeDaemon, tmp_path: 
     ended = await daemon.end(ref)
     assert (ended.event, ended.exit_code) == ("lost", None)
     assert ended.reason == "the job's runner vanished without leaving a result"
+    assert await daemon.output(ref) == (b"up\n", b"")
 
 
 async def test_start_of_an_unknown_attempt_runs_nothing(daemon: FakeDaemon) -> None:

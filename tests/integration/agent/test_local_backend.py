@@ -69,6 +69,14 @@ async def test_devices_belong_to_tasks(rig: Rig) -> None:
     assert sorted(rig.stdout().split()) == ["0,1", "2,3"]
 
 
+async def test_a_job_that_is_being_launched_has_not_ended(rig: Rig) -> None:
+    """Its directory is there before its runner is: a reader must not take that for the end."""
+    RunDir(rig.jobs, KEY, 1).prepare({})
+    files = rig.backend.output(KEY)
+    assert files is not None
+    assert not files.ended
+
+
 async def test_the_environment_is_not_kept(rig: Rig) -> None:
     await rig.launch("true")
     await rig.end()
