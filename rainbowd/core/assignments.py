@@ -162,6 +162,7 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
             _stale(turn, held, session)
             continue
         seen.add(job.id)
+        turn.record(job, "reconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
         if held.phase == "accepted" and job.state is not JobState.ASSIGNED:
             _lose(turn, job, f"{cluster.name} had reported the job {job.state}, but its journal has gone back in time")
         elif held.phase == "accepted":

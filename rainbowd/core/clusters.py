@@ -71,7 +71,9 @@ def _gone(turn: Turn, cluster: Cluster) -> None:
         if job.state is JobState.AWARDED:
             assignments.withdraw(turn, job, f"the session of {cluster.name} ended before it had accepted")
             auctions.make_ready(turn, job)
-        started = started or job.state in STARTED
+        elif job.state in STARTED:
+            started = True
+            turn.record(job, "disconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
     auctions.bidder_gone(turn, cluster.name)
     if started:
         world.arm(turn.now + world.settings.lost_after_s, "lost", cluster.name)
