@@ -1,7 +1,8 @@
 """Peers that speak frames: an agent that does what the test says and nothing by itself, and a client."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
@@ -113,10 +114,13 @@ class AgentPeer(Peer):
         self.cluster = cluster
         self.agent_id = agent_id
 
-    async def hello(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = ()) -> Self:
+    async def hello_only(self, cores: int = 8) -> None:
         resources = {"nodes": 1, "cores_per_node": cores, "gpus_per_node": 0}
         hello = {"type": "hello", "agent_id": self.agent_id, "version": "1", "backend": "test", "resources": resources}
         await self.send(hello)
+
+    async def hello(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = ()) -> Self:
+        await self.hello_only(cores)
         items = [{"job": job, "attempt": attempt, "phase": phase} for job, attempt, phase in inventory]
         await self.send({"type": "inventory", "items": items, "last": True})
         return self
@@ -173,6 +177,29 @@ class AgentPeer(Peer):
         await self.report(attempt, 2, "failed" if exit_code else "completed", exit_code=exit_code)
         while (await self.item("acks", job))["seq"] < 2:
             pass
+
+    async def serve(self) -> None:
+        """Take every job there is and complete it, until cancelled."""
+        while True:
+            message = await self.receive()
+            for item in message.get("items", ()):
+                if message["type"] == "offers":
+                    await self.bid(item)
+                elif message["type"] == "awards":
+                    await self.accept(item)
+                elif message["type"] == "starts":
+                    await self.report(item, 1, "running")
+                    await self.report(item, 2, "completed", exit_code=0)
+
+    @asynccontextmanager
+    async def serving(self) -> AsyncIterator[None]:
+        """An agent that does its work by itself, meanwhile."""
+        task = asyncio.create_task(self.serve())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
 
 
 class ClientPeer(Peer):

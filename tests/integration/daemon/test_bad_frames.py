@@ -13,6 +13,7 @@ from tests.integration.daemon.peers import Message
 
 DEEP = '{"type": "status", "id": 9, "jobs": ' + "[" * 100_000 + "]" * 100_000 + "}"
 JOB = "0" * limits.JOB_ID_CHARS
+NO = {"job": JOB, "attempt": 1, "answer": "no"}
 
 
 def frame(**fields: Any) -> str:
@@ -124,7 +125,7 @@ FROM_AGENTS = [
     (frame(type="bids", items=[]), "invalid"),
     (frame(type="bids", items={}), "invalid"),
     (frame(type="bids", items=[None]), "invalid"),
-    (frame(type="bids", items=[{"job": JOB, "attempt": 1, "answer": "no"}] * (limits.BATCH_ITEMS_MAX + 1)), "too_large"),
+    (frame(type="bids", items=[NO] * (limits.BATCH_ITEMS_MAX + 1)), "too_large"),
     (bid(attempt=0), "invalid"),
     (bid(attempt=10**12), "invalid"),
     (bid(answer="maybe"), "invalid"),

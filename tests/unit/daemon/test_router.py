@@ -41,7 +41,10 @@ def stage() -> Stage:
     return Stage()
 
 
-def offer(session: FakeSession, job: str, shape: Shape = Shape()) -> fx.SendOffer:
+SMALL = Shape()
+
+
+def offer(session: FakeSession, job: str, shape: Shape = SMALL) -> fx.SendOffer:
     return fx.SendOffer(session.id, job, 1, shape, 1_000, 11.0)
 
 

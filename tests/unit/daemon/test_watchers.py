@@ -40,7 +40,7 @@ def test_replay_and_live_meet_without_gap_or_repeat(total: int, data: st.DataObj
     watchers.publish(happened(seq) for seq in range(1, begin + 1))
     watchers.begin(session, 7, JOB, since)
     watchers.publish(happened(seq) for seq in range(begin + 1, caught_up + 1))
-    replay = watchers.caught_up(session, JOB, past(*range(since + 1, on_disk + 1)))
+    replay = watchers.caught_up(session, 7, JOB, past(*range(since + 1, on_disk + 1)))
     watchers.publish(happened(seq) for seq in range(caught_up + 1, total + 1))
     assert [event.seq for event in replay] + told(session) == list(range(since + 1, total + 1))
 
@@ -48,7 +48,7 @@ def test_replay_and_live_meet_without_gap_or_repeat(total: int, data: st.DataObj
 def watching(session: FakeSession, watchers: Watchers, *jobs: str, ref: int = 7) -> None:
     for job in jobs:
         watchers.begin(session, ref, job, 0)
-        watchers.caught_up(session, job, [])
+        watchers.caught_up(session, ref, job, [])
 
 
 def test_nothing_is_told_of_other_jobs_or_to_other_sessions() -> None:
@@ -82,7 +82,7 @@ def test_a_watch_ends_with_the_terminal_event() -> None:
 def test_a_watch_ends_when_the_terminal_event_is_in_the_past() -> None:
     session, watchers = FakeSession(), Watchers()
     watchers.begin(session, 7, JOB, 0)
-    assert len(watchers.caught_up(session, JOB, past(1, 2, state="lost"))) == 2
+    assert len(watchers.caught_up(session, 7, JOB, past(1, 2, state="lost"))) == 2
     assert watchers.count(session) == 0
 
 
@@ -90,7 +90,7 @@ def test_a_watch_ends_when_the_terminal_event_comes_during_the_replay() -> None:
     session, watchers = FakeSession(), Watchers()
     watchers.begin(session, 7, JOB, 0)
     watchers.publish([happened(2, JobState.COMPLETED)])
-    assert [event.seq for event in watchers.caught_up(session, JOB, past(1))] == [1, 2]
+    assert [event.seq for event in watchers.caught_up(session, 7, JOB, past(1))] == [1, 2]
     assert watchers.count(session) == 0
 
 
@@ -98,10 +98,10 @@ def test_after_unwatch_nothing_more_is_told_even_in_the_middle_of_a_replay() -> 
     session, watchers = FakeSession(), Watchers()
     watching(session, watchers, JOB)
     watchers.begin(session, 7, OTHER, 0)
-    watchers.end(session, JOB)
-    watchers.end(session, OTHER)
+    watchers.end_all(session, [JOB])
+    watchers.end_all(session, [OTHER])
     watchers.publish([happened(1), happened(1, job=OTHER)])
-    assert watchers.caught_up(session, OTHER, past(1, job=OTHER)) == []
+    assert watchers.caught_up(session, 7, OTHER, past(1, job=OTHER)) == []
     assert session.frames == []
     assert watchers.count(session) == 0
 
@@ -146,3 +146,16 @@ def test_frames_of_events_are_split_by_bytes() -> None:
 
 def test_no_events_are_no_frame() -> None:
     assert list(pages([])) == []
+
+
+def test_a_session_may_watch_a_job_twice_and_each_watch_gets_everything_once() -> None:
+    session, watchers = FakeSession(), Watchers()
+    watching(session, watchers, JOB, ref=7)
+    watchers.publish([happened(1)])
+    watchers.begin(session, 8, JOB, 0)
+    watchers.publish([happened(2)])
+    assert [event.seq for event in watchers.caught_up(session, 8, JOB, past(1))] == [1, 2]
+    watchers.publish([happened(3, JobState.LOST)])
+    frames = [frame for frame in session.to_client() if isinstance(frame, Events)]
+    assert [(frame.ref, event.seq) for frame in frames for event in frame.items] == [(7, 1), (7, 2), (7, 3), (8, 3)]
+    assert watchers.count(session) == 0
