@@ -4,14 +4,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from rainbow_agent.app import Agent
+from rainbow_agent.backends.processes import open_process
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.state_dir import StateDir
 from tests.integration.agent.fake_daemon import SECRET, FakeDaemon
@@ -24,8 +26,8 @@ async def daemon() -> AsyncIterator[FakeDaemon]:
 
 
 @pytest.fixture
-def settings(daemon: FakeDaemon, tmp_path: Path) -> dict[str, Any]:
-    return {
+def settings(daemon: FakeDaemon, tmp_path: Path) -> Iterator[dict[str, Any]]:
+    yield {
         "daemon": daemon.url,
         "name": "tested",
         "secret": SECRET,
@@ -36,6 +38,13 @@ def settings(daemon: FakeDaemon, tmp_path: Path) -> dict[str, Any]:
         "kill_grace_s": 0.3,
         "stop_timeout_s": 0.5,
     }
+    # Jobs outlive their agent, and those of a test that failed would outlive the tests.
+    for claim in (tmp_path / "state" / "jobs").glob("*/*/claim"):
+        document = orjson.loads(claim.read_bytes())
+        pidfd = document["pid"] and open_process(document["pid"], document["start_ticks"])
+        if pidfd:
+            signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+            os.close(pidfd)
 
 
 @asynccontextmanager
