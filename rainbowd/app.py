@@ -52,7 +52,11 @@ def core_settings(settings: DaemonSettings) -> Settings:
 async def run(settings: DaemonSettings) -> None:
     """Returns after a graceful stop. Raises when the daemon must not or cannot go on."""
     secret = settings.read_registration_secret()
-    settings.database.parent.mkdir(parents=True, exist_ok=True)
+    folder = settings.database.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise StartRefusedError(f"database: the directory {folder} cannot be made: {cause.strerror}") from None
     with lock(settings.database):
         repo = await Repo.open(settings.database)
         try:
@@ -80,12 +84,12 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
     except OSError as cause:
         engine_task.cancel()
         raise StartRefusedError(f"listen: {settings.listen}: {cause.strerror or cause}") from None
-    url = _url(settings, listener)
-    _log.info("rainbowd is ready", url=url, version=__version__, clusters=len(clusters), jobs_alive=len(jobs))
-    if secret is None:
-        _log.warning("no registration secret is set: no cluster can be registered")
-    _announce(settings.ready_file, url)
     try:
+        url = _url(settings, listener)
+        _announce(settings.ready_file, url)
+        _log.info("rainbowd is ready", url=url, version=__version__, clusters=len(clusters), jobs_alive=len(jobs))
+        if secret is None:
+            _log.warning("no registration secret is set: no cluster can be registered")
         await _until_stopped(engine, engine_task, stop)
     finally:
         notify("STOPPING=1")
@@ -134,8 +138,11 @@ def _url(settings: DaemonSettings, listener: WebSocketServer) -> str:
 def _announce(ready_file: Path | None, url: str) -> None:
     if ready_file is not None:
         fresh = ready_file.with_name(f"{ready_file.name}.{os.getpid()}")
-        fresh.write_text(url + "\n")
-        fresh.replace(ready_file)
+        try:
+            fresh.write_text(url + "\n")
+            fresh.replace(ready_file)
+        except OSError as cause:
+            raise StartRefusedError(f"ready_file: {ready_file}: cannot be written: {cause.strerror}") from None
 
 
 def _withdraw(ready_file: Path | None) -> None:

@@ -21,6 +21,7 @@ from rainbowd.net.session import CLOSE_S, Session
 
 _log = structlog.get_logger()
 _PRINCIPAL: Final = "rainbow_principal"
+_OPEN_S: Final = 5.0  # for the handshake; a connection that says nothing holds up the end of the daemon for so long
 
 
 class Server:
@@ -44,6 +45,7 @@ class Server:
             max_size=limits.FRAME_BYTES_MAX,
             ping_interval=limits.PING_INTERVAL_S,
             ping_timeout=limits.PING_TIMEOUT_S,
+            open_timeout=_OPEN_S,
             close_timeout=CLOSE_S,
             server_header="rainbowd",
         )
