@@ -1,12 +1,14 @@
 """Peers that speak frames: an agent that does what the test says and nothing by itself, and a client."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
@@ -15,6 +17,7 @@ from websockets.typing import Subprotocol
 
 from rainbow_protocol import AGENT_PATH, CLIENT_PATH, SUBPROTOCOL
 from rainbow_protocol.codec import to_agent, to_client
+from rainbow_protocol.limits import JOB_ID_CHARS
 from tests.integration.daemon.process import SECRET
 
 PATIENCE_S = 20.0
@@ -51,8 +54,13 @@ class Peer:
             max_size=None,
             max_queue=None,
             proxy=None,
+            sock=self._connected(),
         )
         return self
+
+    def _connected(self) -> socket.socket | None:
+        """A socket to use, for who needs a special one."""
+        return None
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -268,6 +276,30 @@ class ClientPeer(Peer):
         while not any(line["event"] == event for line in seen):
             seen += (await self.answer(ref))["items"]
         return seen
+
+
+class StuckClient(ClientPeer):
+    """A client that asks and asks and never reads, so that the answers fill every buffer on their way."""
+
+    async def ask_and_never_read(self, count: int) -> None:
+        """So many requests. The answer to each is about a kilobyte."""
+        self.socket.transport.pause_reading()
+        nobody = ["0" * JOB_ID_CHARS] * 60
+        with suppress(ConnectionClosed):
+            for _ in range(count):
+                await self.request("status", jobs=nobody)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.socket.transport.abort()
+
+    def _connected(self) -> socket.socket | None:
+        parts = urlsplit(self._url)
+        made = socket.socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)  # the kernel is not to read it all for us
+        made.connect((parts.hostname, parts.port))
+        return made
 
 
 class Registrar(ClientPeer):

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +53,10 @@ class DaemonProcess:
         if file_bytes_max is not None:
             resource.prlimit(self._process.pid, resource.RLIMIT_FSIZE, (file_bytes_max, file_bytes_max))
         return self._process
+
+    def forget(self, setting: str) -> None:
+        """One of the settings that daemons of the tests usually have."""
+        del self._settings[f"RAINBOW_{setting.upper()}"]
 
     @property
     def running(self) -> bool:
@@ -108,12 +111,18 @@ class DaemonProcess:
     def log(self) -> str:
         return self._log_file.read_text() if self._log_file.exists() else ""
 
+    def wait_for_log(self, words: str) -> None:
+        deadline = time.monotonic() + START_S
+        while words not in self.log():
+            assert time.monotonic() < deadline, f"the log does not say {words!r}: {self.log()}"
+            time.sleep(_NOTICE_S)
+
     def check_log(self) -> None:
         for odd in ("Traceback", "Warning:", "never retrieved", "never awaited"):
             assert odd not in self.log(), self.log()
 
 
-def refused(daemon: DaemonProcess, arguments: Sequence[str] = ()) -> tuple[int, str]:
+def refused(daemon: DaemonProcess) -> tuple[int, str]:
     """Exit code and words of a daemon that does not start."""
     process = daemon.launch()
     try:
