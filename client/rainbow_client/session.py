@@ -90,15 +90,8 @@ class Session:
                     answer.exception()  # seen: when sending failed too, nobody else will look at it
 
     async def watch(self, jobs: list[str], since: int, feed: Feed) -> int:
-        """Events of these jobs go to the feed from now on. Returns the number to end that by.
-
-        A second watch of a job takes the place of the first, so it asks for the whole history: what the first has
-        not got yet then comes to both, and the consumer drops repetitions.
-        """
+        """Events of these jobs go to the feed from now on. Returns the number to end that by."""
         number = next(self._ids)
-        if any(not known.isdisjoint(jobs) for known in self._watched.values()):
-            since = 0
-            feed.hold_until_live(number)
         self._feeds[number] = feed
         self._watched[number] = frozenset(jobs)
         await self._send(Watch(id=0, jobs=jobs, since=since), number)
@@ -160,25 +153,16 @@ class Session:
             feed.end()
 
     def _deliver(self, message: Any) -> None:
-        if isinstance(message, Events):
-            self._hand_out(message)
-            return
         feed = self._feeds.get(message.ref)
         if feed is not None:
-            if isinstance(message, Error):
+            if isinstance(message, Events):
+                feed.push(message)
+            elif isinstance(message, Error):
                 feed.end(refusal(message))
             return
         answer = self._waiting.get(message.ref)
         if answer is not None and not answer.done():  # else: the asker gave up
             answer.set_result(message)
-
-    def _hand_out(self, frame: Events) -> None:
-        """To every watch that follows one of these jobs: the daemon names only the latest of a session's watches."""
-        for number, feed in self._feeds.items():
-            if number == frame.ref:
-                feed.push(frame)
-            elif any(event.job in self._watched[number] for event in frame.items):
-                feed.push(frame.model_copy(update={"unknown": []}))
 
 
 @contextmanager

@@ -98,8 +98,7 @@ class ClientSession(Session):
             case wire.Watch():
                 await self._watch(message)
             case wire.Unwatch():
-                for job in message.jobs:
-                    self._services.watchers.end(self, job)
+                self._services.watchers.end_all(self, message.jobs)
                 self.send(wire.Done(ref=message.id))
             case wire.Logs():
                 self._start_reading(message)
@@ -178,10 +177,10 @@ class ClientSession(Session):
             watchers.begin(self, message.id, job, message.since)
         for job, row in rows.items():
             past = [translate.event(line) async for line in repo.whole_history(job, message.since)]
-            for page in pages(watchers.caught_up(self, job, past)):
+            for page in pages(watchers.caught_up(self, message.id, job, past)):
                 self.send(wire.Events(ref=message.id, items=page))
             if row["state"] in TERMINAL_STATES:  # the event that says so may have been seen before
-                watchers.end(self, job)
+                watchers.end(self, message.id, job)
         unknown = [job for job in jobs if job not in rows]
         self.send(wire.Events(ref=message.id, items=[], live=True, unknown=unknown))
 

@@ -30,20 +30,22 @@ class _Watch:
 
 
 class Watchers:
+    """A session may watch a job several times; each watch is known by the request that asked for it."""
+
     def __init__(self) -> None:
-        self._by_job: dict[str, dict[int, _Watch]] = {}
-        self._by_session: dict[int, set[str]] = {}
+        self._by_job: dict[str, dict[tuple[int, int], _Watch]] = {}
+        self._by_session: dict[int, set[tuple[str, int]]] = {}
 
     def count(self, session: Session) -> int:
         return len(self._by_session.get(session.id, ()))
 
     def begin(self, session: Session, ref: int, job: str, since: int) -> None:
-        self._by_job.setdefault(job, {})[session.id] = _Watch(session, ref, since)
-        self._by_session.setdefault(session.id, set()).add(job)
+        self._by_job.setdefault(job, {})[session.id, ref] = _Watch(session, ref, since)
+        self._by_session.setdefault(session.id, set()).add((job, ref))
 
-    def caught_up(self, session: Session, job: str, past: Iterable[Event]) -> list[Event]:
+    def caught_up(self, session: Session, ref: int, job: str, past: Iterable[Event]) -> list[Event]:
         """The replay has been read: what to send of it, then of what was kept aside. Live from here on."""
-        watch = self._by_job.get(job, {}).get(session.id)
+        watch = self._by_job.get(job, {}).get((session.id, ref))
         if watch is None:
             return []
         fresh = []
@@ -53,19 +55,25 @@ class Watchers:
                 fresh.append(event)
         watch.replaying, watch.aside = False, []
         if fresh and fresh[-1].state in TERMINAL_STATES:
-            self.end(session, job)
+            self.end(session, ref, job)
         return fresh
 
-    def end(self, session: Session, job: str) -> None:
+    def end(self, session: Session, ref: int, job: str) -> None:
         watches = self._by_job.get(job, {})
-        watches.pop(session.id, None)
+        watches.pop((session.id, ref), None)
         if not watches:
             self._by_job.pop(job, None)
-        self._by_session.get(session.id, set()).discard(job)
+        self._by_session.get(session.id, set()).discard((job, ref))
+
+    def end_all(self, session: Session, jobs: Iterable[str]) -> None:
+        """However often the session watches them."""
+        given = set(jobs)
+        for job, ref in [watch for watch in self._by_session.get(session.id, ()) if watch[0] in given]:
+            self.end(session, ref, job)
 
     def forget(self, session: Session) -> None:
-        for job in list(self._by_session.pop(session.id, ())):
-            self.end(session, job)
+        for job, ref in list(self._by_session.pop(session.id, ())):
+            self.end(session, ref, job)
 
     def publish(self, happenings: Iterable[Happened]) -> None:
         batches: dict[tuple[int, int], tuple[Session, list[Event]]] = {}
@@ -88,7 +96,7 @@ class Watchers:
                     watch.seen = event.seq
                     batches.setdefault((watch.session.id, watch.ref), (watch.session, []))[1].append(event)
                     if event.state in TERMINAL_STATES:
-                        self.end(watch.session, event.job)
+                        self.end(watch.session, watch.ref, event.job)
         for (_, ref), (session, events) in batches.items():
             for page in pages(events):
                 session.send(Events(ref=ref, items=page))

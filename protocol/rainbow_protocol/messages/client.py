@@ -84,6 +84,8 @@ class Watch(Request):
 
 
 class Unwatch(Request):
+    """Ends every watch that this session has of these jobs."""
+
     type: Literal["unwatch"] = "unwatch"
     jobs: list[JobId] = _BATCH
 

@@ -117,13 +117,19 @@ def test_a_session_that_is_gone_is_forgotten_and_the_others_go_on() -> None:
     assert watchers.count(gone) == 0
 
 
-def test_a_job_watched_twice_counts_once_and_is_told_once() -> None:
+def test_a_job_watched_twice_is_told_to_each_watch_until_both_are_ended() -> None:
     session, watchers = FakeSession(), Watchers()
     watching(session, watchers, JOB, ref=1)
     watching(session, watchers, JOB, ref=2)
     watchers.publish([happened(1)])
-    assert [frame.ref for frame in session.to_client()] == [2]
-    assert watchers.count(session) == 1
+    assert [frame.ref for frame in session.to_client()] == [1, 2]
+    assert watchers.count(session) == 2
+    watchers.end(session, 1, JOB)
+    watchers.publish([happened(2)])
+    assert [frame.ref for frame in session.to_client()] == [1, 2, 2]
+    watching(session, watchers, JOB, ref=1)
+    watchers.end_all(session, [JOB])
+    assert watchers.count(session) == 0
 
 
 def test_frames_of_events_are_split_by_number() -> None:
