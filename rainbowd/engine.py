@@ -138,5 +138,8 @@ class Engine:
         return enriched
 
 
+_STORED = (SaveJob, SaveCluster, Happened)
+
+
 def _to_store(effects: Iterable[Effect]) -> list[StoreEffect]:
-    return [effect for effect in effects if isinstance(effect, SaveJob | SaveCluster | Happened)]
+    return [effect for effect in effects if isinstance(effect, _STORED)]

@@ -16,7 +16,7 @@ from rainbowd.core.commands import (
     Submit,
     Tick,
 )
-from rainbowd.core.effects import Effect, SaveJob
+from rainbowd.core.effects import Effect
 from rainbowd.core.ports import Matcher
 from rainbowd.core.selection.base import Policy
 from rainbowd.core.state import Cluster, Job, Settings, World
@@ -48,13 +48,13 @@ class Core:
                 # Not a step of the job's life but the end of ours: the attempt's number fences what is left of it.
                 job.state, job.cluster = JobState.PENDING, None
                 job.reason = "the daemon was restarted before the job was assigned"
-                turn.emit(SaveJob(job))
+                turn.save(job)
             auctions.make_ready(turn, job)
         for cluster in world.clusters.values():
             if cluster.jobs:
                 world.arm(now + world.settings.lost_after_s, "lost", cluster.name)
         auctions.open_ready(turn)
-        return turn.effects
+        return turn.done()
 
     def step(self, command: Command, now: float) -> list[Effect]:
         turn = Turn(self.world, now)
@@ -79,7 +79,7 @@ class Core:
                 clusters.register(turn, command)
             case Tick():
                 self._tick(turn)
-        return turn.effects
+        return turn.done()
 
     def next_deadline(self) -> float | None:
         return self.world.timers[0].at if self.world.timers else None

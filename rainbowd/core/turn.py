@@ -8,15 +8,24 @@ from rainbowd.core.transitions import TERMINAL, Trigger, after
 
 
 class Turn:
-    __slots__ = ("effects", "now", "world")
+    __slots__ = ("_changed", "_effects", "now", "world")
 
     def __init__(self, world: World, now: float) -> None:
         self.world = world
         self.now = now
-        self.effects: list[Effect] = []
+        self._effects: list[Effect] = []
+        self._changed: dict[str, Job] = {}
 
     def emit(self, effect: Effect) -> None:
-        self.effects.append(effect)
+        self._effects.append(effect)
+
+    def save(self, job: Job) -> None:
+        """However often a job changes in a step, it is saved once, as it is at the end."""
+        self._changed[job.id] = job
+
+    def done(self) -> list[Effect]:
+        self._effects += [SaveJob(job) for job in self._changed.values()]
+        return self._effects
 
     def move(self, job: Job, trigger: Trigger, reason: str = "") -> None:
         """Take a legal step and have it saved. A job that ends here leaves every list it was on."""
@@ -28,12 +37,12 @@ class Turn:
             if job.cluster is not None:
                 self.world.clusters[job.cluster].jobs.discard(job.id)
             self.world.over.append(job.id)
-        self.effects.append(SaveJob(job))
+        self._changed[job.id] = job
 
     def record(self, job: Job, event: str, data: dict[str, Any], *, detail: bool = False) -> None:
         """Write a line of the job's history. `detail` is what a very long history may leave out."""
         if detail and job.history_len >= self.world.settings.history_events_max:
             return
         job.history_len += 1
-        self.effects.append(Happened(job.id, job.history_len, self.now, event, job.state, data))
-        self.effects.append(SaveJob(job))
+        self._effects.append(Happened(job.id, job.history_len, self.now, event, job.state, data))
+        self._changed[job.id] = job

@@ -8,6 +8,7 @@ import structlog
 from pydantic import BaseModel
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import State
 
 from rainbow_protocol import limits
 from rainbow_protocol.codec import encode
@@ -18,6 +19,7 @@ _log = structlog.get_logger()
 _ids: Final = count(1)
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_POLICY, CLOSE_TRY_LATER = 1000, 1001, 1008, 1013
 CLOSE_S: Final = 5.0  # for the last frames and the closing handshake
+_CUT_OFF_S: Final = 1.0
 _WRITE_S: Final = limits.PING_INTERVAL_S + limits.PING_TIMEOUT_S  # pings wait behind a frame that nobody reads
 
 
@@ -42,7 +44,7 @@ class Session:
         if self._queue.qsize() >= limits.SEND_QUEUE_FRAMES_MAX:
             _log.warning("session cut off: it reads too slowly", session=self.id)
             self._empty()
-            self.close(CLOSE_POLICY, "reads too slowly")
+            self.close(CLOSE_POLICY, "reads too slowly", within_s=_CUT_OFF_S)
             return
         self._queue.put_nowait(frame)
 
@@ -54,13 +56,13 @@ class Session:
         self.send(Goodbye(reason=reason, reconnect=reconnect))
         self.close(CLOSE_GOING_AWAY, reason)
 
-    def close(self, code: int, reason: str) -> None:
+    def close(self, code: int, reason: str, within_s: float = CLOSE_S) -> None:
         if not self.closing:
             self.closing = True
             self._close_code, self._close_reason = code, reason[:100]
             self._queue.put_nowait(None)
             # Who does not read takes no close frame either.
-            self._deadline = asyncio.get_running_loop().call_later(CLOSE_S, self.connection.transport.abort)
+            self._deadline = asyncio.get_running_loop().call_later(within_s, self._abort)
 
     async def read(self) -> None:
         """Take frames until the connection ends."""
@@ -78,10 +80,14 @@ class Session:
         except TimeoutError:
             _log.warning("session cut off: it does not read", session=self.id)
             self.closing = True
-            self.connection.transport.abort()
+            self._abort()
         finally:
             if self._deadline is not None:
                 self._deadline.cancel()
+
+    def _abort(self) -> None:
+        if self.connection.state is not State.CLOSED:
+            self.connection.transport.abort()
 
     def _empty(self) -> None:
         while not self._queue.empty():
