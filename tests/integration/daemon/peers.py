@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
+from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from rainbow_protocol import AGENT_PATH, CLIENT_PATH, SUBPROTOCOL
 from rainbow_protocol.codec import to_agent, to_client
-from rainbow_protocol.limits import JOB_ID_CHARS
 from tests.integration.daemon.process import SECRET
 
 PATIENCE_S = 20.0
@@ -65,7 +65,8 @@ class Peer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self.socket.close()
+        if self.socket.state is not State.CLOSED:  # closing again fails where asyncio forgets a transport's loop
+            await self.socket.close()
 
     async def send(self, message: Message | str | bytes) -> None:
         await self.socket.send(orjson.dumps(message).decode() if isinstance(message, dict) else message)
@@ -282,12 +283,12 @@ class StuckClient(ClientPeer):
     """A client that asks and asks and never reads, so that the answers fill every buffer on their way."""
 
     async def ask_and_never_read(self, count: int) -> None:
-        """So many requests. The answer to each is about a kilobyte."""
+        """So many requests. To refuse each is quick for the daemon and takes it half a kilobyte."""
         self.socket.transport.pause_reading()
-        nobody = ["0" * JOB_ID_CHARS] * 60
+        wrong = {"x" * 200: 1, "y" * 200: 1}
         with suppress(ConnectionClosed):
             for _ in range(count):
-                await self.request("status", jobs=nobody)
+                await self.request("submit", items=[{"request": {"command": ["x"], "env": wrong}}])
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

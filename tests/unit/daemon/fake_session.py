@@ -18,7 +18,7 @@ class FakeSession(Session):
     def send_frame(self, frame: bytes) -> None:
         self.frames.append(frame)
 
-    def close(self, code: int, reason: str) -> None:
+    def close(self, code: int, reason: str, within_s: float = 0.0) -> None:
         self.closed = (code, reason)
 
     def to_agent(self) -> list[Any]:

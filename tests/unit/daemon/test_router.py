@@ -264,7 +264,7 @@ def test_a_saved_cluster_may_log_in_from_then_on(stage: Stage) -> None:
 def test_what_happened_goes_to_the_watchers_after_the_answers(stage: Stage) -> None:
     session, job = stage.session(), made.job_id()
     stage.watchers.begin(session, 3, job, 0)
-    stage.watchers.caught_up(session, job, [])
+    stage.watchers.caught_up(session, 3, job, [])
     origin = Origin(session.id, 1, 1)
     stage.router.deliver(
         [
