@@ -3,12 +3,15 @@
 import orjson
 
 from rainbow_protocol import limits
+from rainbow_protocol.codec import encode
 from rainbow_protocol.errors import ErrorCode, ProtocolError
-from rainbow_protocol.messages.client import Event, Explain, Explanation
+from rainbow_protocol.messages.client import BidRecord, Event, Explain, Explanation
 from rainbowd.net import translate
 from rainbowd.store.repo import Repo
 
 _HISTORY_BYTES_MAX = limits.FRAME_BYTES_MAX // 2
+_BIDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4
+_ALWAYS_TOLD = ("attempt", "round", "cluster", "policy", "winner", "exit_code")
 
 
 async def explain(repo: Repo, asked: Explain, grants: frozenset[str]) -> Explanation:
@@ -25,21 +28,32 @@ async def explain(repo: Repo, asked: Explain, grants: frozenset[str]) -> Explana
         reason=row["reason"],
         policy=awards[-1].data["policy"] if awards else "earliest",
         clusters=translate.verdicts(history),
-        bids=translate.bid_records(history)[-limits.BATCH_ITEMS_MAX :],
+        bids=_newest(translate.bid_records(history)),
         winner=row["cluster"],
         history=_shortened(history),
     )
 
 
 def _shortened(history: list[Event]) -> list[Event]:
-    """Drop the particulars of old auctions first; that something happened is always told."""
+    """Drop the particulars of what is long ago first; that something happened is always told."""
     kept: list[Event] = []
     room = _HISTORY_BYTES_MAX
     for event in reversed(history):
         size = len(orjson.dumps(event.data))
-        if size > room and ("clusters" in event.data or "bids" in event.data):
-            short = {key: value for key, value in event.data.items() if key not in ("clusters", "bids")}
-            event = event.model_copy(update={"data": short})
+        if size > room:
+            short = {key: value for key, value in event.data.items() if key in _ALWAYS_TOLD}
+            event, size = event.model_copy(update={"data": short}), 0
         room -= size
         kept.append(event)
+    return kept[::-1]
+
+
+def _newest(bids: list[BidRecord]) -> list[BidRecord]:
+    kept: list[BidRecord] = []
+    room = _BIDS_BYTES_MAX
+    for bid in reversed(bids[-limits.BATCH_ITEMS_MAX :]):
+        room -= len(encode(bid))
+        if room < 0:
+            break
+        kept.append(bid)
     return kept[::-1]
