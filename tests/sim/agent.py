@@ -44,6 +44,10 @@ class AgentModel:
     def start(self) -> None:
         self.up = True
 
+    def stop(self) -> None:
+        """It hands jobs back at random anyway; see `_start`."""
+        self.crash()
+
     def crash(self) -> None:
         """The link breaks; the journal and the jobs live on."""
         self.up = False

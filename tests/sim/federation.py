@@ -127,8 +127,7 @@ class Federation:
                 self.daemon.take(cmd.AgentGone(session))
             agent.start()
             self._connect(name)
-        if not self._calm or not agent.up:
-            self.clockwork.after(self.clockwork.random.uniform(0.2, 3.0), lambda: self._check_agent(name))
+        self.clockwork.after(self.clockwork.random.uniform(0.2, 3.0), lambda: self._check_agent(name))
 
     def _connect(self, name: str) -> None:
         agent = self.agents[name]
@@ -169,7 +168,8 @@ class Federation:
         if kind == "daemon" and self.daemon.up:
             self.daemon.crash()
         elif kind == "agent":
-            self.agents[self.clockwork.random.choice(self.names)].crash()
+            agent = self.agents[self.clockwork.random.choice(self.names)]
+            self.clockwork.random.choice([agent.crash, agent.stop])()
         elif kind == "link":
             self._disconnect(self.clockwork.random.choice(self.names), reconnect=True)
 

@@ -63,6 +63,12 @@ class RealAgent:
             effects += self._machine.step(self._recover(row), now)
         self._perform([*effects, *self._machine.step(ac.Tick(), now)])
 
+    def stop(self) -> None:
+        """Asked to end: what has not begun is handed back, then the process leaves."""
+        self._step(ac.Stop())
+        life = self._life
+        self._clockwork.after(1.0, lambda: self.crash() if life == self._life else None)
+
     def crash(self) -> None:
         """The process is gone; its link breaks with it."""
         self.up = False

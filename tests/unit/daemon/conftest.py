@@ -1,15 +1,11 @@
-"""A store on a real file, and hypothesis without its deadline: a busy machine makes one example slow, not wrong."""
+"""A store on a real file."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from rainbowd.store.repo import Repo
-
-settings.register_profile("rainbow", deadline=None)
-settings.load_profile("rainbow")
 
 
 @pytest.fixture
