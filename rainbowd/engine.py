@@ -91,18 +91,18 @@ class Engine:
         await self._store.commit(_to_store(effects))
 
     async def _wait(self) -> None:
-        if self._inbox or self._stopping:
-            return
-        self._something.clear()
-        deadline = self.core.next_deadline()
-        if deadline is None:
+        """Until there is something to do: a command, a deadline of the core, or the end."""
+        if not (self._inbox or self._stopping):
+            self._something.clear()
+            deadline = self.core.next_deadline()
+            timer = None
+            if deadline is not None:
+                timer = asyncio.get_running_loop().call_later(max(0.0, deadline - self.clock()), self._something.set)
             await self._something.wait()
-            return
-        try:
-            async with asyncio.timeout(max(0.0, deadline - self.clock())):
-                await self._something.wait()
-        except TimeoutError:
-            return  # the next turn fires what is due
+            if timer is not None:
+                timer.cancel()
+        # What arrived together is one batch: every socket that is readable now has its say first.
+        await asyncio.sleep(0)
 
     async def _turn(self) -> None:
         batch = [self._inbox.popleft() for _ in range(min(len(self._inbox), BATCH_COMMANDS_MAX))]

@@ -34,6 +34,8 @@ class Session:
         self._close_reason = ""
         self.closing = False
         self._deadline: asyncio.TimerHandle | None = None
+        self._frames_written = 0
+        self._writing = False
 
     def send(self, message: BaseModel) -> None:
         self.send_frame(encode(message))
@@ -70,20 +72,30 @@ class Session:
 
     async def write(self) -> None:
         """Runs beside the reader until the session ends."""
+        watch = asyncio.create_task(self._cut_off_who_does_not_read())
         try:
             while (frame := await self._queue.get()) is not None:
-                async with asyncio.timeout(_WRITE_S):
-                    await self.connection.send(frame, text=True)
+                self._writing = True
+                await self.connection.send(frame, text=True)
+                self._writing = False
+                self._frames_written += 1
             await self.connection.close(self._close_code, self._close_reason)
         except ConnectionClosed:
             self.closing = True
-        except TimeoutError:
-            _log.warning("session cut off: it does not read", session=self.id)
-            self.closing = True
-            self._abort()
         finally:
+            watch.cancel()
             if self._deadline is not None:
                 self._deadline.cancel()
+
+    async def _cut_off_who_does_not_read(self) -> None:
+        """One look now and then is cheaper than a time limit on every frame."""
+        seen = -1
+        while not (self._writing and self._frames_written == seen):
+            seen = self._frames_written
+            await asyncio.sleep(_WRITE_S)
+        _log.warning("session cut off: it does not read", session=self.id)
+        self.closing = True
+        self._abort()
 
     def _abort(self) -> None:
         if self.connection.state is not State.CLOSED:

@@ -12,6 +12,15 @@ import aiosqlite
 
 _CHECK_BYTES_MAX = 256 * 1024 * 1024  # a quick_check of more than this would hold up the start
 
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    "busy_timeout=5000",
+    "cache_size=-65536",  # KiB
+    "wal_autocheckpoint=8192",  # pages: a page that changes often is copied back seldom
+)
+
 
 class DatabaseRefusedError(Exception):
     """The database cannot be used; the message is for the person who starts the daemon."""
@@ -44,9 +53,9 @@ async def open_database(path: Path) -> aiosqlite.Connection:
     connection: aiosqlite.Connection | None = None
     try:
         _create_private(path)
-        connection = await aiosqlite.connect(path, isolation_level=None)
+        connection = await aiosqlite.connect(path, isolation_level="IMMEDIATE")
         connection.row_factory = sqlite3.Row
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=5000"):
+        for pragma in _PRAGMAS:
             await connection.execute(f"PRAGMA {pragma}")
         await _check(connection, path)
         await _migrate(connection, path)

@@ -4,6 +4,7 @@ Reads go to the disk's truth on a connection of their own, never to the core's
 memory: nobody learns of a state that a crash could still undo.
 """
 
+import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack
@@ -18,7 +19,7 @@ from rainbowd.core.effects import Happened, SaveCluster, SaveJob, StoreEffect
 from rainbowd.core.state import Cluster, Job
 from rainbowd.store.db import DatabaseRefusedError, open_database, open_reader
 from rainbowd.store.queries import QUERIES
-from rainbowd.store.rows import cluster_row, job_row, read_cluster, read_job
+from rainbowd.store.rows import cluster_row, job_row, owner_row, read_cluster, read_job
 
 _KEYS_PER_QUERY = 400  # two variables each, and an old SQLite takes 999
 _LINES_PER_READ = 500
@@ -73,27 +74,30 @@ class Repo:
             requests.append((job.id, job.payload.decode()))
             if job.owner not in self._owners:
                 owners[job.owner] = frozenset(job.grants)
-        if not (jobs or clusters or events):
-            return
-        await self._writer.execute("BEGIN IMMEDIATE")
-        try:
-            for name, cluster in clusters.items():
-                await self._writer.execute(QUERIES["save_cluster"], cluster_row(name, cluster))
-            for owner, grants in owners.items():
-                row = {"owner": owner, "grants": orjson.dumps(sorted(grants)).decode()}
-                await self._writer.execute(QUERIES["save_owner"], row)
-            if jobs:
-                await self._writer.executemany(QUERIES["save_job"], [job_row(job) for job in jobs.values()])
-            if requests:
-                await self._writer.executemany(QUERIES["save_request"], requests)
-            if events:
-                await self._writer.executemany(QUERIES["save_event"], events)
-            await self._writer.execute("COMMIT")
-        except sqlite3.Error:
-            if self._writer.in_transaction:
-                await self._writer.execute("ROLLBACK")
-            raise
+        await self._write(
+            ("save_cluster", [cluster_row(name, cluster) for name, cluster in clusters.items()]),
+            ("save_owner", [owner_row(owner, grants) for owner, grants in owners.items()]),
+            ("save_job", [job_row(job) for job in jobs.values()]),
+            ("save_request", requests),
+            ("save_event", events),
+        )
         self._owners |= owners
+
+    async def _write(self, *writes: tuple[str, Sequence[Any]]) -> None:
+        """One transaction. The first statement begins it, and the commit only follows when all have succeeded.
+
+        The statements are handed over together: the database's thread takes one after the other without waiting for
+        the event loop in between.
+        """
+        statements = [self._writer.executemany(QUERIES[name], rows) for name, rows in writes if rows]
+        if not statements:
+            return
+        try:
+            await asyncio.gather(*statements)
+            await self._writer.commit()
+        except sqlite3.Error:
+            await self._writer.rollback()
+            raise
 
     # --- reading ----------------------------------------------------------
 

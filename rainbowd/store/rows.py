@@ -61,6 +61,10 @@ def read_job(row: sqlite3.Row) -> Job:
     )
 
 
+def owner_row(owner: str, grants: frozenset[str]) -> dict[str, Any]:
+    return {"owner": owner, "grants": orjson.dumps(sorted(grants)).decode()}
+
+
 def cluster_row(name: str, cluster: Cluster) -> dict[str, Any]:
     resources = None if cluster.resources is None else orjson.dumps(cluster.resources).decode()
     return {
