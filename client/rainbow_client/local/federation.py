@@ -48,7 +48,7 @@ class Federation:
 
     async def up(self, clusters: int | None = None, presets: Callable[[int], Preset] = preset) -> None:
         """Makes what is missing and starts what is not running; returns when every cluster is online."""
-        self.layout.make()
+        self._make_directory()
         with self._alone():
             await self._start_daemon()
             wanted = clusters if clusters is not None else len(self.layout.agents()) if self.config.clusters else 3
@@ -101,6 +101,17 @@ class Federation:
         return 0
 
     # --- starting ---------------------------------------------------------
+
+    def _make_directory(self) -> None:
+        root = self.layout.root
+        try:
+            if self.layout.is_foreign():
+                raise FederationError(
+                    f"{root} holds other things and no federation", "Name a new or empty directory with --dir."
+                )
+            self.layout.make()
+        except OSError as cause:
+            raise ConfigError(f"{root}: {cause.strerror}", "Name another directory with --dir.") from None
 
     async def _start_daemon(self) -> None:
         layout = self.layout

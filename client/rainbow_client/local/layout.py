@@ -15,6 +15,7 @@ from pathlib import Path
 from rainbow_client.config_search import FILE_NAME
 
 DAEMON = "rainbowd"
+_DIRECTORIES = ("state", "agents", "run", "logs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +23,17 @@ class Layout:
     root: Path
 
     def make(self) -> None:
-        for directory in (self.root, self.root / "state", self.root / "agents", self.root / "run", self.root / "logs"):
-            directory.mkdir(mode=0o700, parents=directory == self.root, exist_ok=True)
-        self.root.chmod(0o700)
+        """A directory that somebody else made keeps its mode: the secrets lie in files and directories of our own."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in _DIRECTORIES:
+            (self.root / name).mkdir(mode=0o700, exist_ok=True)
+
+    def is_foreign(self) -> bool:
+        """Holds things, but no federation, not even the beginnings of one."""
+        if self.daemon_config.exists() or not self.root.is_dir():
+            return False
+        ours = {*_DIRECTORIES, self.registration_secret.name}
+        return any(entry.name not in ours for entry in self.root.iterdir())
 
     @property
     def client_config(self) -> Path:

@@ -112,3 +112,27 @@ def test_down_where_nothing_is(rainbow: Rainbow, tmp_path: Path) -> None:
     done = rainbow("down", "--dir", str(tmp_path / "nothing"))
     assert done.code == 71
     assert "there is no federation in" in done.err
+
+
+def test_up_leaves_a_directory_of_somebody_else_alone(rainbow: Rainbow, tmp_path: Path) -> None:
+    root = tmp_path / "mine"
+    root.mkdir()
+    root.chmod(0o755)
+    (root / "thesis.tex").write_text("")
+    done = rainbow("up", "--dir", str(root), "--detach")
+    assert done.code == 71
+    assert "Name a new or empty directory" in done.err
+    assert [path.name for path in root.iterdir()] == ["thesis.tex"]
+    assert stat.S_IMODE(root.stat().st_mode) == 0o755
+
+
+def test_up_keeps_the_mode_of_an_empty_directory(tmp_path: Path) -> None:
+    root = tmp_path / "empty"
+    root.mkdir()
+    root.chmod(0o755)
+    layout = Layout(root)
+    assert not layout.is_foreign()
+    layout.make()
+    assert not layout.is_foreign()  # an `up` that was killed early may be repeated
+    assert stat.S_IMODE(root.stat().st_mode) == 0o755
+    assert stat.S_IMODE((root / "agents").stat().st_mode) == 0o700
