@@ -64,6 +64,7 @@ def run(config: Path | None, check_config: bool, **flags: Any) -> None:
     try:
         settings = AgentSettings.load(config or _config_from_environment(), flags)
         settings.read_secret()
+        settings.check_workdir()
     except ConfigError as cause:
         _give_up(str(cause), EXIT_CONFIG)
     if check_config:

@@ -3,17 +3,18 @@
 import os
 import stat
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from rainbow_agent.core.model import Totals
+from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
 from rainbow_protocol.job import ClusterName
 from rainbow_protocol.service.logs import LogFormat, LogLevel
-from rainbow_protocol.service.settings import ConfigError, ServiceSettings
+from rainbow_protocol.service.settings import ConfigError, ServiceSettings, read_yaml
 
 LOCAL_NODES_MAX = 1_024  # the plan keeps every node's future
 QUEUE_MAX = 100_000
@@ -76,11 +77,25 @@ class AgentSettings(ServiceSettings):
             raise ValueError("give secret or secret_file, not both")
         return self
 
+    @classmethod
+    def load(cls, path: Path | None, flags: dict[str, Any]) -> "AgentSettings":
+        settings = super().load(path, flags)
+        if path is not None and "secret" in read_yaml(path):
+            _check_private(path)
+        return settings
+
     def totals(self) -> Totals:
         return Totals(self.nodes, self.cores_per_node, self.gpus_per_node)
 
     def job_workdir(self) -> Path:
         return self.workdir or Path.home()
+
+    def check_workdir(self) -> None:
+        """ConfigError if jobs cannot run there: else every job would be won, and fail at once."""
+        path = self.job_workdir()
+        cause = why_not_enterable(path)
+        if cause is not None:
+            raise ConfigError(f"workdir: jobs cannot run in {path}: {cause}; create this directory, or name another")
 
     def read_secret(self) -> str:
         """The secret itself; ConfigError says in words why there is none."""
@@ -100,16 +115,20 @@ class AgentSettings(ServiceSettings):
 
 def _read_private(path: Path) -> str:
     try:
-        status = path.stat()
-        # A file of ours is for us alone. One that root owns may let our group read it: else it could not reach us.
-        forbidden = 0o077 if status.st_uid == os.geteuid() else 0o037
-        if stat.S_IMODE(status.st_mode) & forbidden:
-            raise ConfigError(f"{path}: others may read or write the secret; run: chmod 600 {path}")
+        _check_private(path)
         return path.read_text().strip()
     except OSError as cause:
         raise ConfigError(f"{path}: cannot be read: {cause.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not a text file") from None
+
+
+def _check_private(path: Path) -> None:
+    status = path.stat()
+    # A file of ours is for us alone. One that root owns may let our group read it: else it could not reach us.
+    forbidden = 0o077 if status.st_uid == os.geteuid() else 0o037
+    if stat.S_IMODE(status.st_mode) & forbidden:
+        raise ConfigError(f"{path}: others may read or write the secret; run: chmod 600 {path}")
 
 
 def _default_state_dir() -> Path:

@@ -1,5 +1,6 @@
 """Settings and the command: what a person reads when something is wrong."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from click.testing import CliRunner, Result
 from rainbow_agent.cli import cli
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.session import Target
+from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol.service.settings import ConfigError
 
 
@@ -73,6 +75,49 @@ def test_a_missing_secret_file(tmp_path: Path) -> None:
     result = run("--secret-file", str(tmp_path / "none"), "--check-config")
     assert result.exit_code == 2
     assert "none: cannot be read: No such file or directory" in result.output
+
+
+def test_a_secret_in_a_config_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text("secret: rbs_something\n")
+    config.chmod(0o640)
+    result = run("--config", str(config), "--check-config")
+    assert result.exit_code == 2
+    assert f"others may read or write the secret; run: chmod 600 {config}" in result.output
+    config.chmod(0o600)
+    assert run("--config", str(config), "--check-config").exit_code == 0
+
+
+def test_a_workdir_that_is_not_there_is_refused(secret_file: Path, tmp_path: Path) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"secret_file: {secret_file}\nworkdir: {tmp_path}/none\n")
+    result = run("--config", str(config), "--check-config")
+    assert result.exit_code == 2
+    assert f"workdir: jobs cannot run in {tmp_path}/none: No such file or directory" in result.output
+    result = run("--config", str(config), "--workdir", str(secret_file))
+    assert result.exit_code == 2
+    assert f"workdir: jobs cannot run in {secret_file}: Not a directory" in result.output
+    (tmp_path / "none").mkdir()
+    assert run("--config", str(config), "--check-config").exit_code == 0
+
+
+def test_a_home_that_is_not_there_is_refused_too(
+    secret_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/nonexistent")
+    arguments = ("--secret-file", str(secret_file), "--state-dir", str(tmp_path / "state"), "--check-config")
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "workdir: jobs cannot run in /nonexistent: No such file or directory" in result.output
+    assert run(*arguments, "--workdir", str(tmp_path)).exit_code == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root enters every directory")
+def test_a_workdir_that_may_not_be_entered(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o600)
+    assert why_not_enterable(closed) == "Permission denied"
+    assert why_not_enterable(tmp_path) is None
 
 
 def test_the_environment_and_nested_keys(monkeypatch: pytest.MonkeyPatch) -> None:
