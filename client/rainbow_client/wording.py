@@ -22,6 +22,10 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def shorten(text: str, chars_max: int) -> str:
+    return text if len(text) <= chars_max else text[: chars_max - 1] + "…"
+
+
 def number(value: Any) -> float | None:
     """A number of an event's data; whatever else is there, from a newer daemon perhaps, is no number to us."""
     return value if isinstance(value, int | float) else None

@@ -25,6 +25,7 @@ def status_document(status: JobStatus) -> dict[str, Any]:
         "name": status.name,
         "native_id": status.native_id,
         "cancel_requested": status.cancel_requested,
+        "command": status.command,
     }
 
 
@@ -37,6 +38,7 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "job": explanation.job,
         "state": explanation.state,
         "reason": explanation.reason,
+        "request": explanation.request.model_dump() if explanation.request else None,
         "policy": explanation.policy,
         "clusters": [verdict.model_dump() for verdict in explanation.clusters],
         "bids": [bid.model_dump() for bid in explanation.bids],

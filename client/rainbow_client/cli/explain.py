@@ -1,5 +1,7 @@
 """`rainbow explain`: the story of a job."""
 
+import shlex
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,8 @@ from rainbow_client.cli.frame import Invocation, common_options, with_client
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.screen import print_line, print_table, state_text, styled
 from rainbow_client.story import POLICIES, Auction, auctions, sentence
-from rainbow_client.wording import cost_words, eta_words
+from rainbow_client.wording import cost_words, eta_words, shape_words, shorten
+from rainbow_protocol.limits import COMMAND_SHOWN_CHARS_MAX
 from rainbow_protocol.messages.client import Explanation
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ def explain(invocation: Invocation, jobs: tuple[str, ...]) -> None:
 
 def print_story(explanation: Explanation) -> None:
     print_line(styled(f"Job {explanation.job}", "bold"), "  ", state_text(explanation.state), _because(explanation))
+    for line in _what_and_when(explanation):
+        print_line(line)
     rule = POLICIES.get(explanation.policy)
     print_line(f"Policy {explanation.policy}" + (f": {rule}" if rule else ""))
     rounds = auctions(explanation.history)
@@ -62,7 +67,8 @@ def print_story(explanation: Explanation) -> None:
             (
                 datetime.fromtimestamp(event.at).astimezone().strftime("%H:%M:%S"),
                 f"+{event.at - first:.3f}s",
-                sentence(event),
+                # The table above has each cluster's reason, and the head has the job's.
+                "rejected" if event.event == "rejected" and explanation.clusters else sentence(event),
             )
             for event in explanation.history
         ],
@@ -93,6 +99,17 @@ def print_auction(auction: Auction, title: str, indent: int = 2) -> None:
         )
     elif not auction.open:
         print_line(f"{margin}  nobody won", f": {auction.outcome}" if auction.outcome else "")
+
+
+def _what_and_when(explanation: Explanation) -> Iterator[str]:
+    """The command and its counts; the date, since the story below has only times."""
+    request = explanation.request
+    if request is not None:
+        yield f"Command {shorten(shlex.join(request.command), COMMAND_SHOWN_CHARS_MAX)}"
+        only = f", only on {' or '.join(request.clusters)}" if request.clusters else ""
+        yield f"Asks for {shape_words(request.shape.model_dump())}{only}"
+    if explanation.history:
+        yield f"Submitted {datetime.fromtimestamp(explanation.history[0].at).astimezone():%Y-%m-%d %H:%M:%S}"
 
 
 def _because(explanation: Explanation) -> str:

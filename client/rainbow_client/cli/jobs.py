@@ -62,7 +62,10 @@ def cancel(invocation: Invocation, jobs: tuple[str, ...]) -> None:
             if invocation.json:
                 print_json(result.model_dump())
             else:
-                print_line(f"{result.job} {_OUTCOMES[result.outcome]} (", state_text(result.state), ")")
+                words = _OUTCOMES[result.outcome]
+                if result.reason:
+                    words = f"{words.partition(':')[0]}: {result.reason}"
+                print_line(f"{result.job} {words} (", state_text(result.state), ")")
 
     with _the_known_first(show):
         show(with_client(invocation, lambda client: client.cancel(jobs)))
@@ -84,13 +87,13 @@ def _show(found: list[JobStatus], as_json: bool) -> None:
         for one in found:
             print_json(status_document(one))
     else:
-        _print_statuses(found)
+        _print_statuses(found, with_command=True)
 
 
-def _print_statuses(found: list[JobStatus]) -> None:
+def _print_statuses(found: list[JobStatus], *, with_command: bool = False) -> None:
     now = time.time()
     print_table(
-        ["JOB", "NAME", "STATE", "CLUSTER", ">EXIT", ">AGE", ">RAN", "REASON"],
+        ["JOB", "NAME", "STATE", "CLUSTER", ">EXIT", ">AGE", ">RAN", *(["COMMAND"] * with_command), "REASON"],
         [
             (
                 one.job,
@@ -100,6 +103,7 @@ def _print_statuses(found: list[JobStatus]) -> None:
                 "-" if one.exit_code is None else str(one.exit_code),
                 format_duration(max(0.0, now - one.submitted_at)),
                 _ran(one, now),
+                *([one.command] * with_command),
                 one.reason or ("cancel requested" if one.cancel_requested and one.finished_at is None else ""),
             )
             for one in found

@@ -1,56 +1,19 @@
 """The command in this process: what it says, where, and how it ends."""
 
-import asyncio
 import stat
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 import pytest
 
-from rainbow_client.cli import COMMANDS, main
+from rainbow_client.cli import COMMANDS
 from rainbow_client.cli.frame import EXIT_CODES, exit_code_of
-from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
+from rainbow_client.config import Config, ConfiguredCluster, read_config
 from rainbow_protocol.messages.client import JobStatus
-from tests.unit.client.fake_daemon import REGISTRATION, TOKEN, FakeDaemon, Message, event, status
+from tests.unit.client.conftest import Rainbow
+from tests.unit.client.fake_daemon import FakeDaemon, Message, status
 
 JOB = "000000000001"
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-
-Rainbow = Callable[..., Awaitable[Outcome]]
-
-
-@pytest.fixture
-def rainbow(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rainbow:
-    """Runs the command in a thread with a loop of its own; the fake daemon lives in the test's loop."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    for name in ("RAINBOW_CONFIG", "RAINBOW_DAEMON", "RAINBOW_TOKEN", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-
-    async def run(*args: str) -> Outcome:
-        with pytest.raises(SystemExit) as left:
-            await asyncio.to_thread(main, args)
-        captured = capfd.readouterr()
-        assert isinstance(left.value.code, int)
-        return Outcome(left.value.code, captured.out, captured.err)
-
-    return run
-
-
-@pytest.fixture
-def configured(daemon: FakeDaemon, rainbow: Rainbow, tmp_path: Path) -> Path:
-    path = tmp_path / "rainbow-config.yaml"
-    write_config(path, Config(daemon.url, REGISTRATION, (ConfiguredCluster("one", TOKEN),)))
-    return path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -187,30 +150,6 @@ async def test_submit_with_wait_prints_one_object(rainbow: Rainbow, configured: 
     done = await rainbow("submit", "--wait", "--json", "--", "true")
     assert done.code == 65
     assert orjson.loads(done.out)["reason"] == "too big"
-
-
-async def test_explain_of_a_job_that_waits(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
-    verdicts = [{"cluster": "one", "verdict": "filtered", "reason": "offline"}]
-    explanation = {
-        "type": "explanation",
-        "job": JOB,
-        "state": "pending",
-        "reason": "all are offline",
-        "policy": "earliest",
-        "clusters": verdicts,
-        "bids": [],
-        "winner": None,
-        "history": [
-            event(JOB, 1, "submitted", "pending", tasks=1),
-            event(JOB, 2, "waiting", "pending", clusters=verdicts),
-        ],
-    }
-    daemon.handlers["explain"] = lambda _: [explanation]
-    story = (await rainbow("explain", JOB)).out
-    assert "No auction" in story
-    assert "one      offline" in story
-    document = orjson.loads((await rainbow("explain", "--json", JOB)).out)
-    assert document["history"][1] == {"at": 2.0, "event": "waiting", "clusters": verdicts, "seq": 2, "state": "pending"}
 
 
 async def test_config_init(rainbow: Rainbow, tmp_path: Path) -> None:
