@@ -1,8 +1,10 @@
 """The command `rainbow`. Each command is a module of its own, loaded only when it is called."""
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -64,12 +66,16 @@ def rainbow() -> None:
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     invocation = Invocation()
+    words = sys.argv[1:] if args is None else list(args)
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for as long as the process lives
+    if sys.stdout is None:  # told before anything is done that nobody could be told of
+        sys.exit(tell_error(invocation, "output", "standard output is closed", "Send it to a file or to /dev/null."))
     try:
-        code = rainbow.main(args, prog_name="rainbow", standalone_mode=False, obj=invocation)
+        code = rainbow.main(words, prog_name="rainbow", standalone_mode=False, obj=invocation)
+        sys.stdout.flush()
     except click.UsageError as mistake:
-        help_command = f"{mistake.ctx.command_path} --help" if mistake.ctx else "rainbow --help"
-        tell_error(invocation, "usage", mistake.format_message().rstrip("."), f"`{help_command}` tells how.")
-        code = 2
+        code = _tell_usage(invocation, mistake, words)
     except click.ClickException as mistake:
         tell_error(invocation, "error", mistake.format_message(), "")
         code = mistake.exit_code
@@ -77,4 +83,30 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         code = 130
     except RainbowError as error:
         code = tell_error(invocation, error.code, error.message, error.hint, error)
+    except OSError as cause:
+        # Files and the network have errors of their own: what is left is our output.
+        where = f"{cause.filename}: " if cause.filename else "the output cannot be written: "
+        words_of_it = (cause.strerror or str(cause)).lower()
+        code = tell_error(
+            invocation, "output", where + words_of_it, "What was asked of the daemon has been done: `rainbow jobs`."
+        )
+        _drop_what_is_unwritten()
     sys.exit(code or 0)
+
+
+def _tell_usage(invocation: Invocation, mistake: click.UsageError, words: Sequence[str]) -> int:
+    if isinstance(mistake, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # a group without a command
+        mistake.show()
+        return mistake.exit_code
+    # The parser stops at the first mistake and may not have come to --json.
+    invocation.json |= "--json" in words[: words.index("--") if "--" in words else None]
+    help_command = f"{mistake.ctx.command_path} --help" if mistake.ctx else "rainbow --help"
+    tell_error(invocation, "usage", mistake.format_message().rstrip("."), f"`{help_command}` tells how.")
+    return 2
+
+
+def _drop_what_is_unwritten() -> None:
+    """Or the interpreter would try once more as it ends, and complain in its own way."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)

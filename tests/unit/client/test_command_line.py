@@ -1,6 +1,9 @@
 """The command in this process: what it says, where, and how it ends."""
 
+import asyncio
+import shlex
 import stat
+import sys
 from pathlib import Path
 
 import orjson
@@ -82,6 +85,36 @@ async def test_errors_as_json(rainbow: Rainbow, configured: Path) -> None:
         assert error["code"] == "invalid"
         assert error["message"] == "'nope' is not a job id"
         assert error["hint"]
+
+
+@pytest.mark.parametrize("args", [("jobs", "--bogus", "--json"), ("--json", "--bogus", "jobs"), ("--json",)])
+async def test_mistakes_of_usage_as_json(rainbow: Rainbow, args: tuple[str, ...]) -> None:
+    done = await rainbow(*args)
+    assert done.code == 2
+    assert orjson.loads(done.err)["error"]["code"] == "usage"
+
+
+@pytest.mark.parametrize("args", [(), ("register",), ("config",)])
+async def test_a_group_alone_shows_its_help(rainbow: Rainbow, args: tuple[str, ...]) -> None:
+    done = await rainbow(*args)
+    assert (done.out + done.err).startswith("Usage: rainbow")
+    assert "tells how" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("redirection", "words"),
+    [(">/dev/full", "the output cannot be written: no space left on device"), (">&-", "standard output is closed")],
+)
+async def test_output_that_cannot_be_written(
+    configured: Path, daemon: FakeDaemon, redirection: str, words: str
+) -> None:
+    daemon.handlers["list"] = lambda _: [{"type": "jobs", "items": [status(JOB)]}]
+    command = f"{shlex.quote(sys.executable)} -m rainbow_client --config {shlex.quote(str(configured))} jobs"
+    running = await asyncio.create_subprocess_shell(f"{command} {redirection}", stderr=asyncio.subprocess.PIPE)
+    _, err = await running.communicate()
+    sentence, hint = err.decode().splitlines()
+    assert (running.returncode, sentence) == (1, f"rainbow: {words}")
+    assert hint.startswith("  ")
 
 
 async def test_no_configuration(rainbow: Rainbow) -> None:
