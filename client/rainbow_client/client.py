@@ -236,10 +236,15 @@ class Client:
                         on_end(status)
         return [ended[job] for job in ids]
 
-    def logs(self, job: str, *, follow: bool = False) -> AsyncGenerator[Output, None]:
-        """The job's output so far; with `follow`, until the job has ended and all of it was read."""
+    def logs(
+        self, job: str, *, follow: bool = False, on_away: Callable[[str], None] | None = None
+    ) -> AsyncGenerator[Output, None]:
+        """The job's output so far; with `follow`, until the job has ended and all of it was read.
+
+        `on_away` is told when its cluster is offline and following waits until it is back.
+        """
         [job] = job_ids(job)
-        return follow_output(self._link, job, follow)
+        return follow_output(self._link, job, follow, on_away)
 
     async def register_cluster(self, name: str, resources: Totals | None = None) -> Registered:
         """Needs the registration secret. Not repeated when the connection breaks: the secret is told only once."""

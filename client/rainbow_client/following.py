@@ -1,7 +1,7 @@
 """Following a job: its events and its output, across broken connections, each piece exactly once."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
 from rainbow_client.errors import InvalidRequest, Refused, SessionLost, UnknownJob
@@ -61,7 +61,9 @@ async def _unwatch(session: Session, watches: list[int]) -> None:
             await session.unwatch(watches)
 
 
-async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Output, None]:
+async def follow_output(
+    link: Link, job: str, follow: bool, on_away: Callable[[str], None] | None = None
+) -> AsyncGenerator[Output, None]:
     """Reads on from where the last piece ended, so that nothing is repeated or missed.
 
     With `follow`, a job that has not started is waited for by its events, and a cluster that is away by asking now
@@ -69,7 +71,7 @@ async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Ou
     """
     offsets = {"stdout": 0, "stderr": 0}
     wait_s = limits.OUTPUT_WAIT_S_MAX if follow else 0.0
-    away = pauses()
+    away, is_away = pauses(), False
     async with aclosing(follow_events(link, [job], 0)) as events:
         while True:
             request = Logs(
@@ -83,10 +85,13 @@ async def follow_output(link: Link, job: str, follow: bool) -> AsyncGenerator[Ou
                         continue
                     return  # it ended without ever having run
                 if follow and refused.code == ErrorCode.CLUSTER_OFFLINE and not await _has_ended(link, job):
+                    if on_away is not None and not is_away:
+                        on_away(refused.message)
+                    is_away = True
                     await asyncio.sleep(next(away))
                     continue
                 raise
-            away = pauses()
+            away, is_away = pauses(), False
             pieces = [Output.of(chunk) for chunk in answer.chunks if chunk.data]
             for piece in pieces:
                 offsets[piece.stream] = piece.end

@@ -1,9 +1,18 @@
 """`rainbow logs`."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from rainbow_client.cli.frame import Invocation, common_options, note, with_client
 from rainbow_client.cli.output import pass_on
+from rainbow_client.errors import Refused
+from rainbow_client.printable import printable
+from rainbow_protocol.errors import ErrorCode
+from rainbow_protocol.job import TERMINAL_STATES
+
+if TYPE_CHECKING:
+    from rainbow_client.client import Client
 
 
 @click.command()
@@ -14,12 +23,39 @@ from rainbow_client.cli.output import pass_on
 def logs(invocation: Invocation, follow: bool, job: str) -> int:
     """Show a job's output: its stdout on stdout, its stderr on stderr, unchanged."""
     try:
-        with_client(
-            invocation,
-            lambda client: pass_on(client.logs(job, follow=follow), invocation.json),
-            waiting=follow,
-        )
+        with_client(invocation, lambda client: _show(client, job, follow, invocation.json), waiting=follow)
     except KeyboardInterrupt:
         note(f"\nrainbow: the job goes on; come back with `rainbow logs -f {job}`")
         return 130
     return 0
+
+
+async def _show(client: "Client", job: str, follow: bool, as_json: bool) -> None:
+    def tell_away(words: str) -> None:
+        note(f"rainbow: {printable(words)}; waiting for it")
+
+    try:
+        if not await pass_on(client.logs(job, follow=follow, on_away=tell_away), as_json):
+            await _tell_why_nothing(client, job)
+    except Refused as refused:
+        if refused.code == ErrorCode.NO_OUTPUT:
+            await _tell_why_nothing(client, job)
+        raise
+
+
+async def _tell_why_nothing(client: "Client", job: str) -> None:
+    """Silence is right for a job that ran and wrote nothing, and for no other."""
+    [status] = await client.status(job)
+    if status.started_at is not None or status.state == "lost":
+        return
+    if status.state in TERMINAL_STATES:
+        raise Refused(
+            ErrorCode.NO_OUTPUT,
+            f"job {job} is {status.state}: it never ran, so there is no output",
+            f"`rainbow explain {job}` tells why.",
+        )
+    raise Refused(
+        ErrorCode.NO_OUTPUT,
+        f"job {job} is {status.state} and has not started yet",
+        f"`rainbow logs -f {job}` waits for it.",
+    )

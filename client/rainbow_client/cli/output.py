@@ -10,11 +10,14 @@ from rainbow_client.cli.json_lines import print_json
 from rainbow_client.output import Output
 
 
-async def pass_on(pieces: AsyncGenerator[Output, None], as_json: bool) -> None:
+async def pass_on(pieces: AsyncGenerator[Output, None], as_json: bool) -> bool:
+    """Returns whether there was any."""
     # JSON holds text only; a character cut in two by a chunk's end is put together again.
     decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in ("stdout", "stderr")}
+    any_came = False
     async with aclosing(pieces):
         async for piece in pieces:
+            any_came = True
             if as_json:
                 print_json(output_document(piece, decoders[piece.stream].decode(piece.data)))
                 continue
@@ -22,3 +25,4 @@ async def pass_on(pieces: AsyncGenerator[Output, None], as_json: bool) -> None:
             file.flush()
             file.buffer.write(piece.data)
             file.buffer.flush()
+    return any_came

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from tests.unit.client.conftest import Rainbow
-from tests.unit.client.fake_daemon import FakeDaemon, event, status
+from tests.unit.client.fake_daemon import FakeDaemon, Message, event, status
 
 JOB = "000000000001"
 
@@ -86,3 +86,56 @@ async def test_cancel_says_only_what_is_true(
     item = {"job": JOB, "state": "running", "outcome": "cancelling", "reason": reason}
     daemon.handlers["cancel"] = lambda _: [{"type": "cancel_answer", "items": [item]}]
     assert (await rainbow("cancel", JOB)).out == f"{JOB} {words}\n"
+
+
+@pytest.mark.parametrize("follow", [(), ("-f",)])
+async def test_logs_of_a_job_that_never_ran(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon, follow: tuple[str, ...]
+) -> None:
+    no_output = {"type": "error", "code": "no_output", "message": "has never run", "hint": "Wait"}
+    history = {"type": "events", "items": [event(JOB, 1, "rejected", "rejected")], "live": True}
+    daemon.handlers |= {
+        "logs": lambda _: [no_output],
+        "watch": lambda _: [history],
+        "status": lambda _: [{"type": "jobs", "items": [status(JOB, "rejected")]}],
+    }
+    done = await rainbow("logs", *follow, JOB)
+    assert done.code == 77
+    assert "is rejected: it never ran, so there is no output" in done.err
+    assert "Wait" not in done.err
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"type": "error", "code": "no_output", "message": "has never run", "hint": "Wait"},
+        {"type": "logs_answer", "chunks": [], "done": False},  # it waits in the cluster's queue
+    ],
+)
+async def test_logs_of_a_job_that_has_not_started(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon, answer: Message
+) -> None:
+    waiting = {"type": "jobs", "items": [status(JOB, "queued")]}
+    daemon.handlers |= {"logs": lambda _: [answer], "status": lambda _: [waiting]}
+    done = await rainbow("logs", JOB)
+    assert done.code == 77
+    assert f"has not started yet\n  `rainbow logs -f {JOB}` waits for it." in done.err
+
+
+async def test_logs_of_a_silent_job_are_silent(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    ran = {"type": "jobs", "items": [status(JOB, started_at=2.0)]}
+    nothing = {"type": "logs_answer", "chunks": [], "done": True}
+    daemon.handlers |= {"logs": lambda _: [nothing], "status": lambda _: [ran]}
+    done = await rainbow("logs", JOB)
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+async def test_following_says_once_that_the_cluster_is_away(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon
+) -> None:
+    away = {"type": "error", "code": "cluster_offline", "message": "one is offline", "hint": ""}
+    answers = [away, away, {"type": "logs_answer", "chunks": [], "done": True}]
+    running = {"type": "jobs", "items": [status(JOB, "running", started_at=2.0)]}
+    daemon.handlers |= {"logs": lambda _: [answers.pop(0)], "status": lambda _: [running]}
+    done = await rainbow("logs", "-f", JOB)
+    assert (done.code, done.err) == (0, "rainbow: one is offline; waiting for it\n")
