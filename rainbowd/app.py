@@ -93,6 +93,8 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         _log.info("rainbowd is ready", url=url, version=__version__, clusters=len(clusters), jobs_alive=len(jobs))
         if secret is None:
             _log.warning("no registration secret is set: no cluster can be registered")
+        if settings.registration_secret_file is not None and settings.registration_secret_file.stat().st_mode & 0o007:
+            _log.warning("others can read the registration secret", fix=f"chmod o= {settings.registration_secret_file}")
         await _until_stopped(engine, engine_task, stop)
     finally:
         notify("STOPPING=1")

@@ -15,7 +15,10 @@ from rainbowd.config import DaemonSettings
 EXIT_FAILED, EXIT_CONFIG = 1, 2
 
 
-@click.command(epilog="Exit codes: 0 stopped as asked, 1 could not start or go on, 2 wrong usage or configuration.")
+@click.command(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 stopped as asked, 1 could not start or go on, 2 wrong usage or configuration.",
+)
 @click.option("--config", type=click.Path(path_type=Path), help="YAML file with the settings.")
 @click.option("--listen", help="host:port to listen on; port 0 takes any free one.")
 @click.option("--database", type=click.Path(path_type=Path), help="SQLite file that holds all state.")
@@ -23,8 +26,8 @@ EXIT_FAILED, EXIT_CONFIG = 1, 2
 @click.option("--ready-file", type=click.Path(path_type=Path), help="Gets the URL once sessions are accepted.")
 @click.option("--log-format", type=click.Choice(["auto", "text", "json"]))
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
-@click.option("--check-config", is_flag=True, help="Check the settings, print nothing but mistakes, and leave.")
-@click.version_option(__version__, prog_name="rainbowd")
+@click.option("--check-config", is_flag=True, help="Check the settings, say what is wrong, and leave.")
+@click.version_option(__version__, prog_name="rainbowd", message="%(prog)s %(version)s")
 def main(config: Path | None, check_config: bool, **flags: Any) -> None:
     """The Rainbow daemon: auctions jobs among the clusters that are connected to it.
 

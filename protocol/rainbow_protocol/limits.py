@@ -46,6 +46,7 @@ COMMAND_WORDS_MAX = 4_096
 COMMAND_CHARS_MAX = 128 * 1024  # all words together
 ENV_VARIABLES_MAX = 1_024
 ENV_CHARS_MAX = 256 * 1024  # names and values together
+COMMAND_SHOWN_CHARS_MAX = 200  # of the one line that lists show
 CWD_CHARS_MAX = 4_096
 CLUSTERS_WANTED_MAX = 256
 STATES_WANTED_MAX = 32

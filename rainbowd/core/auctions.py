@@ -37,7 +37,7 @@ def wake(turn: Turn, cluster: str) -> None:
     world = turn.world
     for job_id in list(world.waiting):
         job = world.jobs[job_id]
-        if cluster in job.allowed:
+        if cluster in job.grants:
             if job.not_before <= turn.now:
                 make_ready(turn, job)
             else:

@@ -27,10 +27,11 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
+    """`grants` are the clusters that it may go to, of those whose tokens the sender has."""
+
     id: str
     owner: str
     grants: tuple[str, ...]
-    wanted: tuple[str, ...] | None
     key: str | None
     name: str
     shape: Shape

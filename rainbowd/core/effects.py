@@ -134,7 +134,8 @@ class AnswerSubmit:
 class CancelOutcome:
     job: str
     outcome: Literal["cancelled", "cancelling", "already_over"]
-    state: JobState | None  # None: it was over before, the edge knows its state
+    state: JobState | None  # None: it was over long before, the edge knows its state
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,6 @@ def _create(turn: Turn, item: NewJob) -> Job:
         id=item.id,
         owner=item.owner,
         grants=item.grants,
-        wanted=item.wanted,
         key=item.key,
         name=item.name,
         shape=item.shape,
@@ -89,7 +88,7 @@ def cancel(turn: Turn, command: Cancel) -> None:
 def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
     job = turn.world.jobs.get(job_id)
     if job is None:
-        return CancelOutcome(job_id, "already_over", None)
+        return CancelOutcome(job_id, "already_over", turn.world.ended.get(job_id))
     if job.state in TERMINAL:
         return CancelOutcome(job_id, "already_over", job.state)
     if job.state in STARTED:
@@ -98,8 +97,11 @@ def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
             job.cancel_requested = True
             turn.record(job, "cancel_requested", {})
         session = turn.world.clusters[job.cluster or ""].session
-        if session is not None:
-            turn.emit(SendCancel(session, job.id, job.attempt))
+        if session is None:
+            return CancelOutcome(
+                job_id, "cancelling", job.state, f"{job.cluster} is offline and hears of it when it is back"
+            )
+        turn.emit(SendCancel(session, job.id, job.attempt))
         return CancelOutcome(job_id, "cancelling", job.state)
     if job.state is JobState.AWARDED:
         session = turn.world.clusters[job.cluster or ""].session

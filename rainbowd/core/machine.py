@@ -23,6 +23,8 @@ from rainbowd.core.state import Cluster, Job, Settings, World
 from rainbowd.core.transitions import STARTED, TERMINAL, JobState
 from rainbowd.core.turn import Turn
 
+ENDED_MAX = 10_000  # how many ends are remembered for those who ask a moment too late
+
 
 class Core:
     def __init__(self, settings: Settings, matcher: Matcher, policy: Policy) -> None:
@@ -89,9 +91,13 @@ class Core:
         world = self.world
         for job_id in world.over:
             job = world.jobs.pop(job_id, None)
+            if job is not None:
+                world.ended[job_id] = job.state
             if job is not None and job.key is not None and world.keys.get((job.owner, job.key)) == job_id:
                 del world.keys[job.owner, job.key]
         world.over.clear()
+        while len(world.ended) > ENDED_MAX:
+            del world.ended[next(iter(world.ended))]
 
     def _tick(self, turn: Turn) -> None:
         while (timer := self.world.due(turn.now)) is not None:

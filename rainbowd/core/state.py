@@ -45,7 +45,6 @@ class Job:
     id: str
     owner: str
     grants: tuple[str, ...]
-    wanted: tuple[str, ...] | None
     key: str | None
     name: str
     shape: Shape
@@ -68,10 +67,6 @@ class Job:
     not_before: float = 0.0
     retry_armed: bool = False
     is_ready: bool = False
-
-    @property
-    def allowed(self) -> tuple[str, ...]:
-        return self.grants if self.wanted is None else self.wanted
 
 
 @dataclass(slots=True)
@@ -133,6 +128,7 @@ class World:
     sessions: dict[int, str] = field(default_factory=dict)
     auctions: dict[str, Auction] = field(default_factory=dict)
     open_auctions: int = 0
+    ended: dict[str, JobState] = field(default_factory=dict)  # how the latest ones ended, oldest first
     ready: deque[str] = field(default_factory=deque)
     waiting: dict[str, None] = field(default_factory=dict)  # pending and not ready, in order of arrival
     over: list[str] = field(default_factory=list)  # ended since the last `forget_over`

@@ -22,7 +22,7 @@ class Survey:
 
     def impossible_words(self) -> str:
         if not self.left_out:
-            return "you may use no cluster that is registered"
+            return "none of the clusters that it may use is registered"
         return "no cluster could ever run it: " + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
 
     def as_data(self, asked: Collection[str]) -> list[dict[str, Any]]:
@@ -36,13 +36,9 @@ class Survey:
 
 def survey(world: World, job: Job) -> Survey:
     found = Survey()
-    wanted = None if job.wanted is None else set(job.wanted)
     for name in job.grants:
         cluster = world.clusters.get(name)
         if cluster is None:
-            continue
-        if wanted is not None and name not in wanted:
-            found.left_out[name] = "not among the clusters that were asked for"
             continue
         if cluster.resources is None:
             found.undescribed.append(name)

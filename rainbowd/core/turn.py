@@ -40,8 +40,9 @@ class Turn:
         self._changed[job.id] = job
 
     def record(self, job: Job, event: str, data: dict[str, Any], *, detail: bool = False) -> None:
-        """Write a line of the job's history. `detail` is what a very long history may leave out."""
-        if detail and job.history_len >= self.world.settings.history_events_max:
+        """Write a line of the job's history. A long one leaves `detail` out, a very long one all but its end."""
+        limit = self.world.settings.history_events_max
+        if job.history_len >= (limit if detail else 2 * limit) and job.state not in TERMINAL:
             return
         job.history_len += 1
         self._effects.append(Happened(job.id, job.history_len, self.now, event, job.state, data))

@@ -33,7 +33,6 @@ class AgentSession(Session):
         """Until the connection ends. The engine hears of the end whatever the way it came."""
         try:
             if await self._introduce():
-                self._log.info("agent connected")
                 async for frame in self.connection:
                     await self._take(frame)
         except ConnectionClosed as end:

@@ -92,7 +92,7 @@ class ClientSession(Session):
             case wire.Cancel():
                 await self._cancel(message)
             case wire.Explain():
-                self.send(await explaining.explain(self._services.repo, message, self._grants))
+                self.send(await explaining.explain(self._services.repo, message, self._grants, self._services.online()))
             case wire.ListClusters():
                 self._list_clusters(message)
             case wire.Watch():
@@ -133,16 +133,22 @@ class ClientSession(Session):
         refused: dict[int, wire.SubmitResult] = {}
         items: list[commands.NewJob] = []
         for position, submission in enumerate(message.items):
-            strange = sorted(set(submission.request.clusters or ()) - self._grants)
-            if strange:
+            named = frozenset(submission.request.clusters or self._grants)
+            if strange := sorted(named - self._grants):
                 words = f"cluster {strange[0]!r} does not exist, or you have no token for it"
                 refused[position] = wire.SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, words))
                 continue
-            job_id = self._services.job_ids.next(now)
-            items.append(translate.new_job(job_id, self._owner, self._sorted_grants, submission))
+            # A job belongs to the tokens of the clusters that it may go to, and to no others.
+            owner, grants = self._belongs_to(named)
+            items.append(translate.new_job(self._services.job_ids.next(now), owner, grants, submission))
         origin = self._origin(message.id)
         self._services.pending.keep_refused(origin, refused)
         await self._services.engine.put(commands.Submit(origin, items, {}))
+
+    def _belongs_to(self, clusters: frozenset[str]) -> tuple[str, tuple[str, ...]]:
+        if clusters == self._grants:
+            return self._owner, self._sorted_grants
+        return owner_of(clusters), tuple(sorted(clusters))
 
     async def _status(self, message: wire.Status) -> None:
         rows = await self._services.repo.find_jobs(message.jobs, self._grants)

@@ -5,6 +5,7 @@ import orjson
 from rainbow_protocol import limits
 from rainbow_protocol.codec import encode
 from rainbow_protocol.errors import ErrorCode, ProtocolError
+from rainbow_protocol.job import JobRequest
 from rainbow_protocol.messages.client import BidRecord, Event, Explain, Explanation
 from rainbowd.net import translate
 from rainbowd.store.repo import Repo
@@ -14,23 +15,24 @@ _BIDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4
 _ALWAYS_TOLD = ("attempt", "round", "cluster", "policy", "winner", "exit_code")
 
 
-async def explain(repo: Repo, asked: Explain, grants: frozenset[str]) -> Explanation:
+async def explain(repo: Repo, asked: Explain, grants: frozenset[str], online: frozenset[str]) -> Explanation:
     row = (await repo.find_jobs([asked.job], grants)).get(asked.job)
     if row is None:
         raise ProtocolError(ErrorCode.UNKNOWN_JOB, f"there is no job {asked.job} that you can see", asked.id)
-    lines = await repo.load_history(asked.job, 0, limits.HISTORY_EVENTS_MAX * 2)
+    lines = await repo.load_history(asked.job, 0, limits.HISTORY_EVENTS_MAX * 2 + 2)
     history = [translate.event(line) for line in lines]
     awards = [event for event in history if event.event == "awarded"]
     return Explanation(
         ref=asked.id,
         job=asked.job,
         state=row["state"],
-        reason=row["reason"],
+        reason=translate.job_status(row, online).reason,
         policy=awards[-1].data["policy"] if awards else "earliest",
         clusters=translate.verdicts(history),
         bids=_newest(translate.bid_records(history)),
         winner=row["cluster"],
         history=_shortened(history),
+        request=JobRequest.model_validate_json(row["request"]),
     )
 
 

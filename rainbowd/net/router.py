@@ -95,6 +95,7 @@ class Router:
         if session is not None:
             frame = {"type": "welcome", "cluster": effect.cluster, "version": __version__}
             session.send_frame(orjson.dumps(frame))
+            _log.info("agent connected", session=effect.session, cluster=effect.cluster)
 
     def _end(self, effect: fx.EndSession) -> None:
         session = self.sessions.get(effect.session)
@@ -119,7 +120,12 @@ class Router:
             return
         states, unknown = known
         items = [
-            CancelResult(job=item.job, state=cast(WireState, item.state or states[item.job]), outcome=item.outcome)
+            CancelResult(
+                job=item.job,
+                state=cast(WireState, item.state or states[item.job]),
+                outcome=item.outcome,
+                reason=item.reason,
+            )
             for item in effect.items
         ]
         session.send(CancelAnswer(ref=effect.origin.request, items=items, unknown=unknown))

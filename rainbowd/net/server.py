@@ -96,7 +96,7 @@ class Server:
         words = f"{problem}: {path} needs {needed} as 'Authorization: Bearer …'. {HINTS[ErrorCode.UNAUTHORIZED]}\n"
         response = connection.respond(http.HTTPStatus.UNAUTHORIZED, words)
         response.headers["WWW-Authenticate"] = 'Bearer realm="rainbow"'
-        _log.warning("handshake refused", path=path, reason=problem, peer=str(connection.remote_address))
+        _log.warning("handshake refused", path=path, reason=problem, peer=_address(connection))
         return response
 
     # --- after the upgrade ------------------------------------------------
@@ -127,3 +127,8 @@ class Server:
 
 def _path(request: Request) -> str:
     return request.path.partition("?")[0]
+
+
+def _address(connection: ServerConnection) -> str:
+    host, port, *_ = connection.remote_address or ("unknown", 0)
+    return f"{host}:{port}"

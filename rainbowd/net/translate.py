@@ -1,11 +1,13 @@
 """Between the wire's models and the core's dataclasses, and nothing more."""
 
+import shlex
 import sqlite3
 from typing import Any, cast
 
 import orjson
 
 from rainbow_protocol import job as wire_job
+from rainbow_protocol import limits
 from rainbow_protocol.job import JobState as WireState
 from rainbow_protocol.messages import agent as wire
 from rainbow_protocol.messages.client import (
@@ -26,12 +28,10 @@ from rainbowd.resources.totals import Totals
 
 def new_job(job_id: str, owner: str, grants: tuple[str, ...], submission: Submission) -> commands.NewJob:
     request = submission.request
-    wanted = None if request.clusters is None else tuple(sorted(set(request.clusters)))
     return commands.NewJob(
         id=job_id,
         owner=owner,
         grants=grants,
-        wanted=wanted,
         key=submission.key,
         name=request.display_name,
         shape=shape(request.shape),
@@ -91,6 +91,7 @@ def job_status(row: sqlite3.Row, online: frozenset[str]) -> JobStatus:
     return JobStatus(
         job=row["id"],
         name=row["name"],
+        command=_one_line(orjson.loads(row["request"])["command"]),
         state=cast(WireState, row["state"]),
         cluster=row["cluster"],
         attempt=row["attempt"],
@@ -103,6 +104,13 @@ def job_status(row: sqlite3.Row, online: frozenset[str]) -> JobStatus:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
     )
+
+
+def _one_line(words: list[str]) -> str:
+    """Enough words to fill the line; the rest is never looked at."""
+    limit = limits.COMMAND_SHOWN_CHARS_MAX
+    shown = shlex.join(word[:limit] for word in words[:limit])
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
 def event(row: dict[str, Any]) -> Event:

@@ -56,11 +56,11 @@ JOIN requests ON requests.job = jobs.id;
 SELECT owner, grants FROM owners;
 
 -- name: find_jobs
-SELECT jobs.* FROM jobs
+SELECT jobs.*, requests.request FROM jobs JOIN requests ON requests.job = jobs.id
 WHERE id IN (SELECT value FROM json_each(:ids)) AND owner IN (SELECT value FROM json_each(:owners));
 
 -- name: list_jobs
-SELECT jobs.* FROM jobs
+SELECT jobs.*, requests.request FROM jobs JOIN requests ON requests.job = jobs.id
 WHERE owner IN (SELECT value FROM json_each(:owners))
     AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
     AND (:cluster IS NULL OR cluster = :cluster)

@@ -40,7 +40,6 @@ def read_job(row: sqlite3.Row) -> Job:
         id=row["id"],
         owner=row["owner"],
         grants=tuple(orjson.loads(row["grants"])),
-        wanted=None if request.clusters is None else tuple(sorted(set(request.clusters))),
         key=row["key"],
         name=row["name"],
         shape=Shape(**request.shape.model_dump()),

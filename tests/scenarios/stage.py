@@ -86,9 +86,9 @@ class Stage:
         numbers = {
             name: int(given[name]) for name in ("nodes", "tasks", "cores_per_task", "gpus_per_task") if name in given
         }
-        wanted = tuple(given["on"].split(",")) if "on" in given else None
+        grants = tuple(given["on"].split(",")) if "on" in given else GRANTS
         payload = repr(sorted(given.items())).encode()
-        item = cmd.NewJob(job, "me", GRANTS, wanted, given.get("key"), job, Shape(**numbers), payload)
+        item = cmd.NewJob(job, "me", grants, given.get("key"), job, Shape(**numbers), payload)
         return cmd.Submit(self._origin, [item], {})
 
     def _cancel(self, *jobs: str) -> cmd.Command:

@@ -178,13 +178,12 @@ class Federation:
         self._next_job += 1
         key = f"key-{self._next_job}"
         shape = Shape(tasks=random.choice([1, 2, 100]), cores_per_task=random.choice([1, 4, 4, 5]))
-        wanted = (random.choice(self.names),) if random.random() < 0.2 else None
-        grants = tuple(self.names)
+        grants = (random.choice(self.names),) if random.random() < 0.2 else tuple(self.names)
         payload = key.encode()
         SHAPES[payload] = shape
 
         def send(number: int) -> None:
-            item = cmd.NewJob(f"{key}.{number}", "me", grants, wanted, key, "job", shape, payload)
+            item = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload)
             self.network.carry(lambda: self.daemon.take(cmd.Submit(cmd.Origin(1, number), [item], {})))
 
         for number in range(random.choice([1, 1, 2, 3])):  # a client that got no answer tries again

@@ -135,8 +135,11 @@ class Submitted(Answer):
 
 
 class JobStatus(WireModel):
+    """`command` is for reading: one line, quoted as for a shell, and shortened."""
+
     job: str
     name: str
+    command: str = ""
     state: JobState
     cluster: str | None
     attempt: int
@@ -162,6 +165,7 @@ class CancelResult(WireModel):
     job: str
     state: JobState
     outcome: Literal["cancelled", "cancelling", "already_over"]
+    reason: str = ""
 
 
 class CancelAnswer(Answer):
@@ -208,6 +212,7 @@ class Explanation(Answer):
     bids: list[BidRecord]
     winner: str | None
     history: list[Event]
+    request: JobRequest | None = None
 
 
 class ClusterInfo(WireModel):

@@ -27,7 +27,7 @@ async def test_while_pending(federation: Federation) -> None:
     job = await client.submit()
     assert (await client.status(job))["state"] == "pending"
     answer = await client.ask("cancel", jobs=[job])
-    assert answer["items"] == [{"job": job, "state": "cancelled", "outcome": "cancelled"}]
+    assert answer["items"] == [{"job": job, "state": "cancelled", "outcome": "cancelled", "reason": ""}]
     agent = await federation.new_agent(away)
     later = await client.submit()
     assert (await agent.item("offers"))["job"] == later  # what was cancelled is not offered any more

@@ -139,11 +139,27 @@ async def test_a_job_goes_only_to_the_clusters_that_it_names(federation: Federat
     job = await client.submit(clusters=[other.name])
     await agent.run(job)
     explanation = await client.ask("explain", job=job)
-    assert {row["cluster"]: (row["verdict"], row["reason"]) for row in explanation["clusters"]} == {
-        other.name: ("asked", ""),
-        federation.cluster.name: ("filtered", "not among the clusters that were asked for"),
-    }
+    assert explanation["clusters"] == [{"cluster": other.name, "verdict": "asked", "reason": ""}]
     assert explanation["winner"] == other.name
+    assert explanation["request"]["clusters"] == [other.name]
+
+
+async def test_a_job_that_names_its_clusters_belongs_to_their_tokens_alone(federation: Federation) -> None:
+    other = await federation.new_cluster()
+    both, one = await federation.new_client(federation.cluster, other), await federation.new_client(other)
+    named = await both.submit(clusters=[other.name])
+    free = await both.submit()
+    answer = await one.ask("status", jobs=[named, free])
+    assert [status["job"] for status in answer["items"]] == [named]
+    assert answer["unknown"] == [free]
+
+
+async def test_a_status_shows_the_command_in_one_line(federation: Federation) -> None:
+    job = await federation.client.submit(command=["sh", "-c", "echo 'a b'; " + "x" * 1_000])
+    (status,) = (await federation.client.ask("status", jobs=[job]))["items"]
+    assert status["command"].startswith("sh -c ")
+    assert len(status["command"]) == limits.COMMAND_SHOWN_CHARS_MAX
+    assert status["command"].endswith("…")
 
 
 # --- batches --------------------------------------------------------------

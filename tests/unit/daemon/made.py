@@ -29,7 +29,7 @@ def payload(*command: str, **request: Any) -> bytes:
 
 def job(grants: tuple[str, ...] = ("red",), **fields: Any) -> Job:
     """A pending job. Its shape, wishes and payload agree, as they do when they come over the wire."""
-    given = {"id": job_id(), "wanted": None, "key": None, "name": "true", "shape": Shape(), "submitted_at": 1.0}
+    given = {"id": job_id(), "key": None, "name": "true", "shape": Shape(), "submitted_at": 1.0}
     given |= {"payload": payload()}
     return Job(grants=grants, owner=owner_of(frozenset(grants)), **(given | fields))
 
@@ -49,7 +49,7 @@ def saved(*jobs: Job) -> list[fx.StoreEffect]:
 
 
 def new_job(key: str | None = None, grants: tuple[str, ...] = ("red",), **fields: Any) -> NewJob:
-    given = {"id": job_id(), "wanted": None, "name": "true", "shape": Shape(), "payload": payload()}
+    given = {"id": job_id(), "name": "true", "shape": Shape(), "payload": payload()}
     return NewJob(owner=owner_of(frozenset(grants)), grants=grants, key=key, **(given | fields))
 
 

@@ -45,7 +45,7 @@ async def test_the_longest_history_of_the_largest_federation_fits_into_a_frame(r
     refusals = [("refused", {"attempt": 1, "cluster": "red", "reason": words})] * 750
     events = refusals + events if auctions_last else events + refusals
     await happened(repo, job.id, *events)
-    told = await explain(repo, Explain(id=1, job=job.id), GRANTS)
+    told = await explain(repo, Explain(id=1, job=job.id), GRANTS, frozenset())
     assert len(encode(told)) <= limits.FRAME_BYTES_MAX
     assert [line.seq for line in told.history] == list(range(1, len(told.history) + 1))
     assert len(told.history) == len(events) + 1
@@ -76,7 +76,7 @@ async def test_a_round_asks_whom_the_one_before_left_and_each_bid_is_told_once(r
             "bids": [bid("blue", 2, answer="yes"), bid("red", reason="full")],
         }),
     )  # fmt: skip
-    told = await explain(repo, Explain(id=1, job=job.id), GRANTS)
+    told = await explain(repo, Explain(id=1, job=job.id), GRANTS, frozenset())
     assert [(row.cluster, row.verdict) for row in told.clusters] == [("blue", "asked"), ("red", "asked")]
     assert sorted((record.cluster, record.round, record.answer) for record in told.bids) == [
         ("blue", 2, "yes"),
@@ -88,5 +88,5 @@ async def test_a_job_that_one_may_not_see_is_unknown(repo: Repo) -> None:
     job = made.job(("blue", "red"))
     await repo.commit(made.saved(job))
     with pytest.raises(ProtocolError) as refused:
-        await explain(repo, Explain(id=4, job=job.id), GRANTS)
+        await explain(repo, Explain(id=4, job=job.id), GRANTS, frozenset())
     assert (refused.value.code, refused.value.ref) == (ErrorCode.UNKNOWN_JOB, 4)

@@ -43,7 +43,6 @@ async def test_every_field_of_a_job_comes_back(repo: Repo) -> None:
     }
     job = made.job(
         ("blue", "red"),
-        wanted=("blue", "red"),
         key="once \u2028 \0 only",
         name="näme",
         shape=Shape(2, 6, 3, 1, 90.5),

@@ -153,7 +153,7 @@ def _any(schema: Document, defs: Document) -> st.SearchStrategy[Any]:
             return _any_object(schema, defs).map(_with_what_a_yes_needs)
         case "Env":
             return _ENV
-        case "Command":
+        case "Command" if schema["type"] == "array":  # a status has one too, as a line of text
             return _COMMAND
     if "const" in schema:
         return st.just(schema["const"])

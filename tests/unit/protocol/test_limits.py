@@ -22,6 +22,7 @@ OF_SESSIONS = {
     "WATCHES_PER_SESSION_MAX",
     "REQUESTS_IN_FLIGHT_MAX",
     "HISTORY_EVENTS_MAX",
+    "COMMAND_SHOWN_CHARS_MAX",
     "OUTPUT_CHUNK_BYTES_MAX",  # OUTPUT_CHUNK_CHARS_MAX is its form on the wire
 }
 # Bounds with a test of their own, here or beside this file.
