@@ -11,6 +11,7 @@ from typing import Any
 from rainbow_agent.backends.rundir import RunDir
 from rainbow_agent.core.effects import Launch
 from rainbow_agent.core.model import Assignment, Shape, Totals
+from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol.job import JobRequest
 
 RUNNER = Path(__file__).with_name("runner.py")
@@ -63,11 +64,14 @@ def _shares(shape: Shape, assignment: Assignment) -> list[dict[str, Any]]:
     ]
 
 
-def spawn(runner: Path, directory: RunDir, spec: dict[str, Any]) -> tuple[int, int]:
+def spawn(runner: Path, directory: RunDir, spec: dict[str, Any], workdir: Path) -> tuple[int, int]:
     """Start the runner in a session of its own; returns its pid and the pipe on which it says that it runs.
 
-    It starts with its signals blocked, so that a SIGTERM in its first milliseconds waits until it listens.
+    OSError is this machine's fault, never the job's: that its own directory or command is missing, its runner finds
+    out. It starts with its signals blocked, so that a SIGTERM in its first milliseconds waits until it listens.
     """
+    if spec["cwd"] == str(workdir) and (cause := why_not_enterable(workdir)) is not None:
+        raise OSError(f"the working directory {workdir} cannot be entered: {cause}")
     directory.prepare(spec)
     reader, writer = os.pipe2(os.O_CLOEXEC)
     runner_log = str(directory.path / "runner.log")

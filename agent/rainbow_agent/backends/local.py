@@ -22,7 +22,7 @@ from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
 from rainbow_agent.backends.launching import RUNNER, LocalSettings, kill_child, spawn, specification
 from rainbow_agent.backends.retention import Retention
 from rainbow_agent.backends.rundir import RunDir, latest_run, tell
-from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
+from rainbow_agent.core.commands import Fate, RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Totals
 
@@ -74,10 +74,14 @@ class LocalBackend:
         loop = asyncio.get_running_loop()
         try:
             spec = specification(launch, self._settings)
-            pid, ready = await loop.run_in_executor(self._threads, spawn, self._runner(launch.run), directory, spec)
-        except (OSError, ValueError) as cause:
-            words = f"the agent could not start the job's runner: {cause}"
-            self._post(RunEnded(launch.key, launch.run, "failed", None, words))
+        except ValueError as cause:
+            self._not_begun(launch, "failed", f"the agent does not understand the job's request: {cause}")
+            return
+        runner, workdir = self._runner(launch.run), self._settings.workdir
+        try:
+            pid, ready = await loop.run_in_executor(self._threads, spawn, runner, directory, spec, workdir)
+        except OSError as cause:
+            self._not_begun(launch, "returned", f"the agent could not start the job's runner: {cause}")
             return
         try:
             pidfd = os.pidfd_open(pid)
@@ -90,6 +94,10 @@ class LocalBackend:
         watched = _Watched(directory, pid, pidfd, launch.shape.time_limit_s, child=True, ready=ready)
         loop.add_reader(ready, self._said_ready, watched)
         self._watch(watched)
+
+    def _not_begun(self, launch: Launch, fate: Fate, words: str) -> None:
+        log.warning("a job could not be started", job=launch.key.job, attempt=launch.key.attempt, words=words)
+        self._post(RunEnded(launch.key, launch.run, fate, None, words))
 
     def _runner(self, run: int) -> Path:
         """The source for a second try, in case the first failed because the interpreter itself was replaced."""
@@ -149,8 +157,10 @@ class LocalBackend:
         if pidfd is not None:
             self._watch(_Watched(directory, claim.pid, pidfd, row.shape.time_limit_s, child=False))
             return [RunBegan(row.key, row.run, str(claim.pid))]
-        began = RunBegan(row.key, row.run, str(claim.pid), self._began_at(directory))
-        return [began, await self._fate(directory, row.shape.time_limit_s)]
+        fate = await self._fate(directory, row.shape.time_limit_s)
+        if isinstance(fate, RunEnded) and fate.fate == "returned":
+            return [fate]
+        return [RunBegan(row.key, row.run, str(claim.pid), self._began_at(directory)), fate]
 
     def _began_at(self, directory: RunDir) -> float | None:
         result = directory.result()
@@ -205,6 +215,9 @@ class LocalBackend:
         key, run = directory.key, directory.run
         result = directory.result()
         if result is not None:
+            if result["kind"] in ("spawn", "unbegun"):
+                words = result["words"]
+                log.warning("a job could not be started", job=key.job, attempt=key.attempt, words=words)
             return tell(result, key, run, time_limit_s, result["finished_at"] - self._to_wall_s())
         claim = directory.claim()
         if claim is None and not directory.fence():
@@ -214,7 +227,7 @@ class LocalBackend:
             log.warning("a runner ended before it began", job=key.job, attempt=key.attempt, run=run, words=words)
             if run < LAUNCHES_MAX:
                 return RunFenced(key, run)
-            return RunEnded(key, run, "failed", None, f"the job's runner could not begin: {words}")
+            return RunEnded(key, run, "returned", None, f"the job's runner could not begin: {words}")
         if claim is not None and claim.pid is None:
             return RunFenced(key, run)
         killed = 0

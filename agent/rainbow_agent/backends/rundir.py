@@ -108,6 +108,8 @@ def tell(result: dict[str, Any], key: Key, run: int, time_limit_s: float | None,
             return RunEnded(key, run, "failed", EXIT_TIME_LIMIT, f"time limit{limit} exceeded", at)
         case "spawn":
             return RunEnded(key, run, "failed", code, result["words"], at)
+        case "unbegun":
+            return RunEnded(key, run, "returned", code, result["words"], at)
         case "signal":
             return RunEnded(key, run, "failed", code, f"killed by {_signal(result['signal'])}", at)
     if code == 0:

@@ -173,6 +173,8 @@ class Job:
         try:
             pid = os.fork()
         except OSError as cause:
+            os.close(failed)
+            os.close(tell)
             return EXIT_NOT_STARTED, f"cannot start task {env['RAINBOW_TASK_ID']}: {cause.strerror}"
         if pid == 0:
             self.become_task(env, tell, runner)
@@ -186,6 +188,8 @@ class Job:
             if cause.errno not in (errno.EACCES, errno.ESRCH, errno.EPERM):
                 raise
         self.pids.append(pid)
+        if len(self.pids) == 1:
+            say_that_it_runs()
         told = os.read(failed, 4096)
         os.close(failed)
         if not told:
@@ -310,7 +314,9 @@ class Job:
             "words": "",
         }
         if self.problem is not None:
-            document.update(kind="spawn", exit_code=self.problem[0], signal=None, words=self.problem[1])
+            # Without a single process nothing of the job has run: that is the machine's fault, and can be told apart.
+            kind = "spawn" if self.pids else "unbegun"
+            document.update(kind=kind, exit_code=self.problem[0], signal=None, words=self.problem[1])
         elif self.ending is not None:
             document["kind"] = self.ending
         document.update(
@@ -346,7 +352,6 @@ def main(directory: str) -> int:
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     if not claim(directory):
         return EXIT_CLAIMED
-    say_that_it_runs()
     with open(os.path.join(directory, "spec"), "rb") as file:
         spec = marshal.load(file)  # noqa: S302 - the agent wrote it, in a directory that is ours alone
     os.unlink(os.path.join(directory, "spec"))  # a user's environment is not kept longer than it is needed

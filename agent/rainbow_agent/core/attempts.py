@@ -43,6 +43,7 @@ class Attempt:
     since: float = 0.0
     cancel: bool = False
     unacked: list[Report] = field(default_factory=list)
+    told_at: float = float("-inf")  # the time in its latest report
 
     @classmethod
     def from_row(cls, row: AttemptRow) -> "Attempt":
@@ -77,6 +78,8 @@ class Attempt:
         reason: str = "",
         native_id: str | None = None,
     ) -> Report:
+        """A runner knows when its job ended, the agent only when it heard of the beginning; the order is kept."""
+        at = self.told_at = max(at, self.told_at)
         self.seq += 1
         report = Report(self.key, self.seq, event, at, exit_code, reason[:REASON_CHARS_MAX], native_id)
         self.unacked.append(report)

@@ -10,6 +10,7 @@ from rainbow_agent.core.schedule import Estimate, Schedule
 ETA_S_MAX = 10 * 366 * 24 * 3600.0  # as on the wire
 ETA_DECIMALS = 3
 ETA_S_STEP = 0.001
+PAUSE_S = 10.0  # after a job that the cluster could not begin: time to heal, and for others to take the jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,17 @@ class Bidder:
         self._schedule = schedule
         self._prices = prices
         self._queue_max = queue_max
+        self._paused_until = float("-inf")
+        self._paused_for = ""
+
+    def pause(self, reason: str, now: float) -> None:
+        """The cluster itself is not fit to run jobs. Without this it would win them again and again."""
+        self._paused_until = now + PAUSE_S
+        self._paused_for = reason
+
+    def hindrance(self, now: float) -> str | None:
+        """Why no job at all is taken just now, or None."""
+        return f"jobs cannot be started here: {self._paused_for}" if now < self._paused_until else None
 
     def objection(self, shape: Shape) -> str | None:
         """Why this job cannot be taken at all, or None."""
@@ -36,7 +48,8 @@ class Bidder:
             return never
         ahead = self._schedule.queued + self._schedule.waiting
         if ahead >= self._queue_max:
-            return f"queue is full: {ahead} jobs wait here, the limit is {self._queue_max}"
+            wait = "1 job waits" if ahead == 1 else f"{ahead} jobs wait"
+            return f"queue is full: {wait} here, the limit is {self._queue_max}"
         return None
 
     def price(self, shape: Shape, estimate: Estimate, now: float) -> Yes | No:

@@ -97,7 +97,8 @@ class RunBegan:
     at: float | None = None  # when it began, if that was not now
 
 
-Fate = Literal["completed", "failed", "cancelled", "lost"]
+# `returned`: it could not begin, by the cluster's own fault and not the job's, so it may run elsewhere.
+Fate = Literal["completed", "failed", "cancelled", "lost", "returned"]
 
 
 @dataclass(frozen=True, slots=True)

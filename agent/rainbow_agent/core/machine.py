@@ -68,6 +68,7 @@ class AgentMachine:
             if owner is None:
                 raise InvariantError(f"report {report.seq} of {report.key} belongs to no attempt in the journal")
             owner.unacked.append(report)
+            owner.told_at = report.at
         for attempt in attempts:
             never = why_never(attempt.shape, self._schedule.totals)
             if attempt.phase in ("launching", "running"):
@@ -196,8 +197,9 @@ class AgentMachine:
     # --- bidding and accepting
 
     def _bid(self, offer: c.Offer, now: float) -> Yes | No:
-        if self._stopping:
-            return No(_STOPPING)
+        unfit = self._unfit(now)
+        if unfit is not None:
+            return No(unfit)
         if offer.key in self._attempts:
             return No("this attempt is already here")
         if self._holds.take(offer.key) is not None:
@@ -220,8 +222,9 @@ class AgentMachine:
             self._schedule.drop_hold(award.key)
             held = None
         refusal = self._objection_without_hold(award, now) if held is None else None
-        if self._stopping:
-            refusal = _STOPPING
+        unfit = self._unfit(now)
+        if unfit is not None:
+            refusal = unfit
             self._schedule.drop_hold(award.key)
         if refusal is not None:
             return e.AwardAnswer(award.key, refusal)
@@ -231,6 +234,10 @@ class AgentMachine:
         attempt = Attempt(award.key, "accepted", award.shape, award.work, place=self._places)
         self._attempts[award.key] = self._changed[award.key] = attempt
         return e.AwardAnswer(award.key)
+
+    def _unfit(self, now: float) -> str | None:
+        """Why nothing at all is taken now, or None."""
+        return _STOPPING if self._stopping else self._bidder.hindrance(now)
 
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
         """A bid that lapsed is still good if its promise costs nobody anything: it could start at once."""
@@ -322,9 +329,22 @@ class AgentMachine:
 
     def _run_ended(self, command: c.RunEnded, now: float) -> None:
         attempt = self._in_flight(command.key, command.run)
-        if attempt is not None:
-            at = now if command.at is None else command.at
+        if attempt is None:
+            return
+        at = now if command.at is None else command.at
+        if command.fate == "returned":
+            self._could_not_begin(attempt, command, at, now)
+        else:
             self._finish(attempt, command.fate, at, command.exit_code, command.reason)
+
+    def _could_not_begin(self, attempt: Attempt, command: c.RunEnded, at: float, now: float) -> None:
+        self._bidder.pause(command.reason, now)
+        if attempt.cancel:
+            self._finish(attempt, "cancelled", at, reason="cancelled before it ran")
+        elif attempt.phase == "running":  # the daemon was told so, and would not believe that it never ran
+            self._finish(attempt, "failed", at, command.exit_code, command.reason)
+        else:
+            self._finish(attempt, "returned", at, reason=command.reason)
 
     def _run_fenced(self, command: c.RunFenced, now: float) -> None:
         attempt = self._in_flight(command.key, command.run)
@@ -375,6 +395,12 @@ class AgentMachine:
         attempt.work = ""  # commands and environments are not kept longer than they are needed
         self._changed[attempt.key] = attempt
         self._reports.append(attempt.report(event, at, exit_code, reason))
+        details: dict[str, str | int | float] = {"outcome": event}
+        if exit_code is not None:
+            details["exit_code"] = exit_code
+        if reason:
+            details["reason"] = reason
+        self._effects.append(e.Note("job finished", attempt.key, details))
 
     def _forget(self, attempt: Attempt) -> None:
         del self._attempts[attempt.key]

@@ -6,12 +6,13 @@ import os
 import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
 import pytest
 
-from rainbow_agent.backends import local, runner
+from rainbow_agent.backends import launching, local, runner
 from rainbow_agent.backends.base import RunNews
 from rainbow_agent.backends.launching import LocalSettings, specification
 from rainbow_agent.backends.local import LAUNCHES_MAX, LocalBackend
@@ -109,7 +110,7 @@ async def test_a_runner_that_never_begins_is_not_tried_for_ever(rig: Rig, monkey
     await rig.launch("true", run=LAUNCHES_MAX)
     ended = await rig.next()
     assert isinstance(ended, RunEnded)
-    assert (ended.fate, ended.reason) == ("failed", "the job's runner could not begin: no good")
+    assert (ended.fate, ended.reason) == ("returned", "the job's runner could not begin: no good")
 
 
 async def test_the_runner_that_comes_second_runs_nothing(rig: Rig, tmp_path: Path) -> None:
@@ -168,7 +169,45 @@ async def test_a_request_that_nobody_understands_fails_alone(rig: Rig) -> None:
     ended = await rig.next()
     assert isinstance(ended, RunEnded)
     assert ended.fate == "failed"
-    assert "could not start the job's runner" in ended.reason
+    assert "does not understand the job's request" in ended.reason
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.ENOSPC])
+async def test_a_machine_that_cannot_start_a_runner_gives_the_job_back(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fail(*_: object, **__: object) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(launching.os, "posix_spawn", fail)
+    await rig.launch("true")
+    ended = await rig.next()
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.exit_code) == ("returned", None)
+    assert os.strerror(number) in ended.reason
+
+
+async def test_a_workdir_that_is_gone_gives_the_job_back(rig: Rig, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    rig.backend._settings = replace(rig.settings, workdir=gone)
+    await rig.launch("true")
+    ended = await rig.next()
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.exit_code) == ("returned", None)
+    assert f"the working directory {gone} cannot be entered: No such file or directory" in ended.reason
+
+
+async def test_a_runner_that_cannot_fork_has_run_nothing(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It claims its run, but never says that it runs; an agent that comes later is told the same."""
+    forkless = rig.jobs.parent / "forkless.py"
+    refuse = "import os\ndef fork(): raise OSError(11, 'no more processes')\nos.fork = fork\n"
+    forkless.write_text(refuse + local.RUNNER.read_text())
+    monkeypatch.setattr(LocalBackend, "_runner", lambda *_: forkless)
+    await rig.launch("true")
+    ended = await rig.next()
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.reason) == ("returned", "cannot start task 0: no more processes")
+    assert await rig.recover() == [ended]
 
 
 @pytest.mark.parametrize("text", ["", "plain", 'a "quoted" \\ word', "naïve 日本 🌈", "tab\tand\nnewline", "\x7f\x00"])

@@ -7,7 +7,7 @@ import pytest
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
 from rainbow_agent.core.attempts import InvariantError
-from rainbow_agent.core.bidder import No, Yes
+from rainbow_agent.core.bidder import PAUSE_S, No, Yes
 from rainbow_agent.core.machine import STATE_INTERVAL_S, AgentMachine, MachineSettings
 from rainbow_agent.core.model import Key, Shape, Totals
 
@@ -278,6 +278,50 @@ def test_a_fenced_run_that_was_cancelled_is_not_launched(driver: Driver) -> None
     effects = driver.step(c.RunFenced(key(1), 1))
     assert only(effects, e.Launch) == []
     assert [effect.report.event for effect in only(effects, e.SaveReport)] == ["cancelled"]
+
+
+def test_an_end_is_never_told_as_earlier_than_the_beginning(driver: Driver) -> None:
+    driver.now = 10.0
+    driver.run(1)
+    driver.crash()
+    driver.connect()
+    [report] = [
+        effect.report for effect in only(driver.step(c.RunEnded(key(1), 1, "completed", 0, at=9.9)), e.SaveReport)
+    ]
+    assert report.at == 10.0
+
+
+def test_a_queue_of_one_is_told_in_the_singular() -> None:
+    driver = Driver(queue_max=1)
+    driver.connect()
+    driver.run(1)
+    driver.start(2)
+    assert driver.bid(3) == No("queue is full: 1 job waits here, the limit is 1")
+
+
+def test_a_run_that_the_cluster_could_not_begin_is_handed_back(driver: Driver) -> None:
+    """And nothing is taken for a while: else this cluster would win every job and run none."""
+    driver.start(1)
+    held = driver.bid(2, Shape())
+    assert isinstance(held, Yes)
+    assert events(driver.step(c.RunEnded(key(1), 1, "returned", None, "no space left"))) == [(1, "returned")]
+    no = "jobs cannot be started here: no space left"
+    assert driver.bid(3) == No(no)
+    [answers] = only(driver.step(c.Awards((c.Award(key(2), Shape(), "work"),))), e.SendAwardAnswers)
+    assert answers.items == (e.AwardAnswer(key(2), no),)
+    driver.now += PAUSE_S
+    assert driver.bid(3) == Yes(0.0, 0.0)
+
+
+def test_a_run_that_was_told_as_running_cannot_be_handed_back(driver: Driver) -> None:
+    driver.run(1)
+    assert events(driver.step(c.RunEnded(key(1), 1, "returned", 126, "no more processes"))) == [(2, "failed")]
+
+
+def test_a_run_that_could_not_begin_and_was_cancelled(driver: Driver) -> None:
+    driver.start(1)
+    driver.step(c.Cancels((key(1),)))
+    assert events(driver.step(c.RunEnded(key(1), 1, "returned", None, "no space left"))) == [(1, "cancelled")]
 
 
 def test_stopping(driver: Driver) -> None:

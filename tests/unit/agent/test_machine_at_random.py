@@ -53,11 +53,14 @@ class World:
         if self.live:
             key, run = self.random.choice(sorted(self.live))
             moves += [c.RunBegan(key, run), c.RunEnded(key, run, "failed", 3)]
+            if (key, run) not in self.begun:
+                moves.append(c.RunEnded(key, run, "returned", None, "no space left"))
         command = self.random.choice(moves)
         if isinstance(command, c.RunBegan):
             self.begin(command.key, command.run)
         if isinstance(command, c.RunEnded):
-            self.begin(command.key, command.run)
+            if command.fate != "returned":
+                self.begin(command.key, command.run)
             self.live.discard((command.key, command.run))
         return command
 
