@@ -117,7 +117,7 @@ class Agent:
     async def received(self, message: wire.ToAgent, link: Link) -> None:
         match message:
             case wire.AgentWelcome(cluster=cluster, version=version):
-                self._cluster = cluster
+                self._learn_name(cluster)
                 log.info("welcomed by the daemon", cluster=cluster, daemon_version=version)
                 notify(f"STATUS=connected as {cluster}")
                 await self._inbox.put(Envelope(c.SessionWelcomed(), link))
@@ -127,6 +127,15 @@ class Agent:
                 pass  # the session has dealt with them
             case _:
                 await self._inbox.put(Envelope(translate.command(message), link))
+
+    def _learn_name(self, cluster: str) -> None:
+        """The secret decides which cluster this is; a configuration that says otherwise was mixed up, or copied."""
+        if cluster != self._cluster and "name" in self._settings.model_fields_set:
+            log.warning(
+                f"this secret belongs to cluster '{cluster}', but the configuration says '{self._cluster}'; "
+                f"jobs see RAINBOW_CLUSTER={cluster}"
+            )
+        self._cluster = cluster
 
     async def closed(self, link: Link) -> None:
         notify("STATUS=not connected to the daemon")

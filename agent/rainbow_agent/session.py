@@ -133,8 +133,9 @@ class Connector:
         status = refusal.response.status_code
         if status == 401:
             words = (
-                f"the daemon at {self._target.url} does not know this cluster's secret (401). Check --secret-file, or "
-                "get a new secret with `rainbow register cluster NAME`"
+                f"the daemon at {self._target.url} does not know this cluster's secret (401). Use the secret that "
+                "its registration returned (--secret-file), or register it with `rainbow register cluster NAME` under "
+                "a new name: a name can be registered only once"
             )
             if not self._ever_welcomed:
                 raise RefusedError(words)

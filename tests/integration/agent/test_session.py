@@ -1,9 +1,11 @@
 """How the agent keeps its session: handshake, refusals, farewells, and what it remembers across a break."""
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from rainbow_agent.app import Agent
 from rainbow_agent.session import RefusedError
@@ -42,7 +44,7 @@ async def test_a_wrong_secret_ends_the_agent_with_words(daemon: FakeDaemon, star
     _, words = await agent.process.communicate()
     assert agent.process.returncode == 3
     assert b"does not know this cluster's secret" in words
-    assert b"rainbow register cluster" in words
+    assert b"`rainbow register cluster NAME` under a new name" in words
 
 
 async def test_a_secret_that_stops_working_is_tried_again(daemon: FakeDaemon, settings: dict[str, Any]) -> None:
@@ -167,3 +169,60 @@ async def test_a_hold_lapses(daemon: FakeDaemon, agent: Agent) -> None:
     async with asyncio.timeout(10):
         while (await daemon.offer(Shape(tasks=4), hold_s=0.0))[0].eta_s != 0.0:
             pass
+
+
+async def test_a_workdir_that_vanishes_makes_no_black_hole(
+    daemon: FakeDaemon, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """What was accepted is handed back unrun, and nothing more is taken for a while."""
+    workdir = tmp_path / "work"
+    workdir.mkdir()
+    async with running_agent({**settings, "workdir": workdir}):
+        await daemon.greet()
+        assert (await daemon.end(await daemon.start("true"))).event == "completed"
+        ref = await daemon.accept(JobRequest(command=["true"]))
+        named = await daemon.accept(JobRequest(command=["true"], cwd="/no/such/place"))
+        workdir.rmdir()
+        await daemon.send(wire.Starts(items=[ref, named]))
+        returned = await daemon.end(ref)
+        assert (returned.event, returned.seq, returned.exit_code) == ("returned", 1, None)
+        words = f"the working directory {workdir} cannot be entered: No such file or directory"
+        assert words in returned.reason
+        [bid] = await daemon.offer(Shape())
+        assert bid.answer == "no"
+        assert words in bid.reason
+        # A directory that the job itself names is the job's mistake, here as anywhere.
+        failed = await daemon.end(named)
+        assert (failed.event, failed.exit_code) == ("failed", 126)
+
+
+async def test_the_daemon_knows_best_which_cluster_this_is(daemon: FakeDaemon, settings: dict[str, Any]) -> None:
+    with capture_logs() as logs:
+        async with running_agent({**settings, "name": "other"}):
+            await daemon.greet()
+            ref = await daemon.start("sh", "-c", "echo $RAINBOW_CLUSTER")
+            await daemon.end(ref)
+            assert await daemon.output(ref) == (b"tested\n", b"")
+            assert daemon.connection is not None
+            await daemon.connection.close()
+            await daemon.greet()
+    [warning] = [line["event"] for line in logs if "this secret belongs" in line["event"]]
+    assert warning == (
+        "this secret belongs to cluster 'tested', but the configuration says 'other'; jobs see RAINBOW_CLUSTER=tested"
+    )
+
+
+async def test_the_log_tells_how_jobs_ended(daemon: FakeDaemon, settings: dict[str, Any]) -> None:
+    with capture_logs() as logs:
+        async with running_agent(settings):
+            await daemon.greet()
+            done = await daemon.start("true")
+            await daemon.end(done)
+            missing = await daemon.start("no-such-command")
+            await daemon.end(missing)
+    told = {line["job"]: line for line in logs if line["event"] == "job finished"}
+    assert (told[done.job]["outcome"], told[done.job]["exit_code"]) == ("completed", 0)
+    assert (told[missing.job]["outcome"], told[missing.job]["exit_code"]) == ("failed", 127)
+    [warning] = [line for line in logs if line["event"] == "a job could not be started"]
+    assert (warning["job"], warning["log_level"]) == (missing.job, "warning")
+    assert warning["words"] == "command not found: no-such-command"
