@@ -1,32 +1,33 @@
 """Time limits as people write them, and durations as people read them."""
 
 import re
+from collections.abc import Sequence
 
 from rainbow_client.errors import InvalidRequest
 from rainbow_protocol import limits
 
 _UNIT_S = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_WITH_UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s?)?", re.ASCII)
-_CLOCK = re.compile(r"(?:(\d+)-)?(\d+):(\d\d)(?::(\d\d))?", re.ASCII)
+_SECONDS = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_WITH_UNITS = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?", re.ASCII)
+_CLOCK = re.compile(r"(\d+):([0-5]\d)(?::([0-5]\d))?", re.ASCII)
+_DAYS_AND_CLOCK = re.compile(r"(\d+)-([01]?\d|2[0-3])(?::([0-5]\d))?(?::([0-5]\d))?", re.ASCII)
 _CHARS_MAX = 32
-EXPECTED = "Write seconds (90), units (90s, 5m, 1h30m, 2d), or a clock as Slurm does (MM:SS, HH:MM:SS, D-HH:MM:SS)."
+FORMS = "Seconds (90), units (90s, 5m, 1h30m, 2d), or as Slurm does: MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."
+EXPECTED = f"Write one of these: {FORMS[0].lower()}{FORMS[1:]}"
 
 
 def parse_duration_s(text: str) -> float:
-    """Seconds from `90`, `90s`, `5m`, `1h30m`, `2d`, `MM:SS`, `HH:MM:SS` or `D-HH:MM:SS`."""
+    """Seconds from any of the forms above. What could be read in two ways, such as `1h30`, is no duration."""
     value = text.strip().lower()
     if len(value) > _CHARS_MAX:
         raise InvalidRequest(f"{text[:_CHARS_MAX]!r}… is not a duration", EXPECTED)
-    if clock := _CLOCK.fullmatch(value):
-        days, first, second, third = clock.groups()
-        if third is None and days is None:
-            seconds = float(int(first) * 60 + int(second))
-        elif third is None:  # D-HH:MM
-            seconds = float(int(days) * 86_400 + int(first) * 3_600 + int(second) * 60)
-        else:
-            seconds = float(int(days or 0) * 86_400 + int(first) * 3_600 + int(second) * 60 + int(third))
-    elif value and (units := _WITH_UNITS.fullmatch(value)):
-        seconds = sum(float(number) * scale for number, scale in zip(units.groups("0"), _UNIT_S.values(), strict=True))
+    if _SECONDS.fullmatch(value):
+        seconds = float(value)
+    elif clock := _CLOCK.fullmatch(value):
+        first, second, third = clock.groups()
+        seconds = _added(("0", "0", first, second) if third is None else ("0", first, second, third))
+    elif value and (found := _DAYS_AND_CLOCK.fullmatch(value) or _WITH_UNITS.fullmatch(value)):
+        seconds = _added(found.groups("0"))
     else:
         raise InvalidRequest(f"{text!r} is not a duration", EXPECTED)
     if not 0 < seconds <= limits.TIME_LIMIT_S_MAX:
@@ -35,6 +36,10 @@ def parse_duration_s(text: str) -> float:
             f"It must be more than 0 and at most {format_duration(limits.TIME_LIMIT_S_MAX)}.",
         )
     return seconds
+
+
+def _added(days_to_seconds: Sequence[str]) -> float:
+    return sum(float(number) * scale for number, scale in zip(days_to_seconds, _UNIT_S.values(), strict=True))
 
 
 def format_duration(seconds: float) -> str:

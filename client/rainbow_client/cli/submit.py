@@ -11,7 +11,7 @@ from rainbow_client.cli.documents import event_document, status_document, submit
 from rainbow_client.cli.frame import Invocation, common_options, exit_code_of, note, with_client
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.output import pass_on
-from rainbow_client.duration import parse_duration_s
+from rainbow_client.duration import FORMS, parse_duration_s
 from rainbow_client.errors import InvalidRequest
 from rainbow_client.printable import printable
 from rainbow_client.requests import job_request
@@ -45,9 +45,7 @@ def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("-n", "--tasks", type=int, metavar="N", help="Number of tasks.  [default: one, or one a node]")
 @click.option("-c", "--cores-per-task", type=int, metavar="N", default=1, show_default=True)
 @click.option("-g", "--gpus-per-task", type=int, metavar="N", default=0, show_default=True)
-@click.option(
-    "-t", "--time-limit", metavar="TIME", callback=_seconds, help="90, 90s, 5m, 1h30m, 2d, MM:SS or HH:MM:SS."
-)
+@click.option("-t", "--time-limit", metavar="TIME", callback=_seconds, help=FORMS)
 @click.option("--name", help="A name for people.  [default: the command's]")
 @click.option("--cwd", metavar="DIR", help="Where it runs.  [default: the cluster decides]")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated.")
@@ -74,7 +72,7 @@ def submit(
     watch: bool,
     command: tuple[str, ...],
 ) -> int:
-    """Submit COMMAND as a job. Put -- before a command that has options of its own.
+    """Submit COMMAND as a job. Options stand before it: what follows COMMAND's first word is passed to COMMAND.
 
     Prints the job's id. The clusters that could run it are asked, and the one that starts it first gets it.
     """

@@ -18,12 +18,13 @@ from rainbow_protocol import limits
         ("1h 30m".replace(" ", ""), 5400),
         ("2d", 172_800),
         ("1d2h3m4s", 93_784),
-        ("5m30", 330),
         ("2:30", 150),
         ("90:00", 5400),
         ("01:30:00", 5400),
         ("1-02:03:04", 93_784),
         ("1-12:30", 131_400),
+        ("1-12", 129_600),
+        ("0-1", 3_600),
         (" 5M ", 300),
     ],
 )
@@ -33,7 +34,10 @@ def test_what_people_write(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "x", "5x", "-5", "5m5h", "1:2", "1:2:3", ":30", "1e3", "inf", "nan", "5 m", "٣", "9" * 5000, "1.5m"],
+    [
+        *("", " ", "x", "5x", "-5", "5m5h", "1:2", "1:2:3", ":30", "1e3", "inf", "nan", "5 m", "٣", "9" * 5000, "1.5m"),
+        *("1h30", "5m30", "1:99", "1:60:00", "1:00:60", "1-24", "1-", "1-2:3", "1-2:30:99"),
+    ],
 )
 def test_what_is_no_duration(text: str) -> None:
     with pytest.raises(InvalidRequest, match="is not a duration"):
