@@ -1,6 +1,6 @@
 """From submit to *start*: N simulated agents and M clients against a real daemon over loopback.
 
-    python -m bench.auction --agents 10 --clients 64 --jobs 5000
+    python bench/auction.py --agents 10 --clients 64 --jobs 5000 [--json]
 
 The daemon, its database and its durability are the real thing; only the agents are simulated, because they must
 not be what is measured. Prints jobs per second and latencies, and beside them what the machine itself can do.
@@ -25,8 +25,10 @@ import orjson
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
-from bench.limits import commits_per_s, echoes_per_s
-from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, ids, limits
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also as a script, from anywhere
+
+from bench.limits import commits_per_s, echoes_per_s  # noqa: E402
+from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, ids, limits  # noqa: E402
 
 LONE_JOBS = 200
 
@@ -110,7 +112,10 @@ async def _register(url: str, secret: str, agents: int) -> list[tuple[str, str, 
 async def measure(url: str, secret: str, agents: int, clients: int, jobs: int, batch: int) -> dict[str, float]:
     clusters = await _register(url, secret, agents)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bench.simulated_agents", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        sys.executable,
+        str(Path(__file__).with_name("simulated_agents.py")),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -79,25 +79,38 @@ def ran(marks: Path) -> list[str]:
     return marks.read_text().split() if marks.exists() else []
 
 
-@pytest.mark.parametrize("victims", [["rainbowd"], ["small", "medium", "large"]], ids=["daemon", "agents"])
-def test_kill_at_random_moments(tmp_path: Path, victims: list[str]) -> None:
+AGENTS = ["small", "medium", "large"]
+
+
+@pytest.mark.parametrize(
+    ("victims", "rounds"),
+    [
+        pytest.param(["rainbowd"], ROUNDS, id="daemon"),
+        pytest.param(AGENTS, ROUNDS, id="agents"),
+        pytest.param(
+            ["rainbowd", *AGENTS], ROUNDS * 10, id="anything", marks=[pytest.mark.soak, pytest.mark.timeout(3600)]
+        ),
+    ],
+)
+def test_kill_at_random_moments(tmp_path: Path, victims: list[str], rounds: int) -> None:
+    jobs = rounds * JOBS_A_ROUND
     seed = random.randrange(10**6)
     chance = random.Random(seed)
     marks = tmp_path / "marks"
     with federation(tmp_path / "f") as commands:
         with flowing(commands, marks) as flow:
-            for _ in range(ROUNDS):
+            for _ in range(rounds):
                 before = flow.progress()
                 flow.more(JOBS_A_ROUND)
                 goal = before + chance.randint(1, JOBS_A_ROUND * 2 - 1)
                 until("jobs flow", lambda goal=goal: flow.problem or flow.progress() >= goal)
                 commands.kill(chance.choice(victims))
                 commands.up()
-            until("all are answered", lambda: flow.problem or len(flow.answered) == ROUNDS * JOBS_A_ROUND)
+            until("all are answered", lambda: flow.problem or len(flow.answered) == jobs)
         with Client.from_config(read_config(commands.directory / "rainbow-config.yaml")) as client:
             ends = client.wait(flow.answered)
     states = Counter(end.state for end in ends)
-    assert states == {"completed": ROUNDS * JOBS_A_ROUND}, f"seed {seed}: {states}"
+    assert states == {"completed": jobs}, f"seed {seed}: {states}"
     twice = [job for job, times in Counter(ran(marks)).items() if times > 1]
     assert not twice, f"seed {seed}: ran twice: {twice}"
     assert sorted(ran(marks)) == sorted(flow.answered), f"seed {seed}"

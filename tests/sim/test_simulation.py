@@ -8,12 +8,14 @@ from tests.sim.federation import Federation
 
 SEEDS = 1_000
 CHUNK = 50
+SOAK_SEEDS = 50_000
 
 
-@pytest.mark.parametrize("agents", ["model", "real"])
-@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
-def test_nothing_is_lost_and_nothing_runs_twice(first: int, agents: Literal["model", "real"]) -> None:
-    for seed in range(first, first + CHUNK):
+Agents = Literal["model", "real"]
+
+
+def play(seeds: range, agents: Agents) -> None:
+    for seed in seeds:
         try:
             Federation(seed, agents).run()
         except Exception as problem:
@@ -22,7 +24,20 @@ def test_nothing_is_lost_and_nothing_runs_twice(first: int, agents: Literal["mod
 
 
 @pytest.mark.parametrize("agents", ["model", "real"])
-def test_the_simulation_sees_trouble(agents: Literal["model", "real"]) -> None:
+@pytest.mark.parametrize("first", range(0, SEEDS, CHUNK))
+def test_nothing_is_lost_and_nothing_runs_twice(first: int, agents: Agents) -> None:
+    play(range(first, first + CHUNK), agents)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("agents", ["model", "real"])
+def test_nothing_is_lost_in_very_many_runs(agents: Agents) -> None:
+    play(range(SEEDS, SEEDS + SOAK_SEEDS), agents)
+
+
+@pytest.mark.parametrize("agents", ["model", "real"])
+def test_the_simulation_sees_trouble(agents: Agents) -> None:
     """The run above would prove little if nothing ever went wrong in it."""
     seen: set[str] = set()
     for seed in range(60):
