@@ -2,7 +2,7 @@
 PYTHON ?= python3
 # How many tests at once: one for each core, but no more than eight.
 WORKERS ?= auto
-BENCH_ARGS ?= --agents 10 --clients 4 --jobs 5000
+BENCH_ARGS ?= --agents 10 --clients 64 --jobs 5000
 
 RUN := .venv/bin/python
 

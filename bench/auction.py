@@ -27,8 +27,8 @@ from websockets.typing import Subprotocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also as a script, from anywhere
 
-from bench.limits import commits_per_s, echoes_per_s  # noqa: E402
-from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, ids, limits  # noqa: E402
+from bench.limits import commits_per_s, echoes_per_s
+from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, ids, limits
 
 LONE_JOBS = 200
 
@@ -181,6 +181,7 @@ def _with_daemon(given: argparse.Namespace) -> dict[str, float]:
         folder = Path(name)
         secret = ids.new_secret(ids.REGISTRATION_PREFIX)
         (folder / "secret").write_text(secret)
+        (folder / "secret").chmod(0o600)
         ready = folder / "url"
         command = [sys.executable, "-m", "rainbowd", "--listen", "127.0.0.1:0", "--database", str(folder / "db")]
         command += ["--registration-secret-file", str(folder / "secret"), "--ready-file", str(ready)]

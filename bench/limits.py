@@ -39,11 +39,7 @@ async def _ping(url: str, until: float) -> int:
 
 def echoes_per_s(seconds: float = 2.0) -> float:
     """Round trips per second over a few connections at once."""
-    command = [
-        sys.executable,
-        "-c",
-        "import asyncio; from bench.limits import serve_echoes; asyncio.run(serve_echoes())",
-    ]
+    command = [sys.executable, __file__]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         url = f"ws://127.0.0.1:{server.stdout.readline().strip()}"
@@ -75,3 +71,7 @@ def commits_per_s(folder: Path | None = None, seconds: float = 2.0) -> float:
         elapsed = time.perf_counter() - start
         database.close()
     return done / elapsed
+
+
+if __name__ == "__main__":
+    asyncio.run(serve_echoes())
