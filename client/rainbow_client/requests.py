@@ -1,6 +1,5 @@
 """What the user asks for, checked here first: a mistake is told before anything is sent."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pydantic import ValidationError
@@ -52,9 +51,7 @@ def job_request(
 
 
 def invalid(cause: ValidationError, hint: str = "Correct the field that the message names.") -> InvalidRequest:
-    """The mistakes in words; a regular expression is no help to the person who typed a name."""
-    words = re.sub(r"String should match pattern '[^']*'", "has characters that are not allowed there", describe(cause))
-    return InvalidRequest(words, hint)
+    return InvalidRequest(describe(cause), hint)
 
 
 def job_ids(jobs: str | Iterable[str]) -> list[str]:

@@ -13,6 +13,34 @@ from rainbow_protocol.messages.client import FromClient, ToClient
 
 M = TypeVar("M")
 
+# Pydantic's common complaints in the words of a person; the rest keeps its own.
+_WORDS = {
+    "missing": "is missing",
+    "greater_than_equal": "must be at least {ge}",
+    "greater_than": "must be more than {gt}",
+    "less_than_equal": "must be at most {le}",
+    "less_than": "must be less than {lt}",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be a text",
+    "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "has characters that are not allowed there",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "literal_error": "must be {expected}",
+    "too_long": "must have at most {max_length} entries",
+}
+_TOO_SHORT = {
+    "string_too_short": "must have at least {min_length} characters",
+    "too_short": "must have at least {min_length} entries",
+}
+
 
 class Decoder(Generic[M]):
     """Reads the messages of one endpoint in one direction."""
@@ -44,14 +72,23 @@ def encode(message: BaseModel) -> bytes:
 
 
 def describe(cause: ValidationError, skip: int = 0) -> str:
-    """The first mistakes of a validation in words: `items.3.shape.tasks: Input should be …`."""
+    """The first mistakes of a validation in words: `items.3.shape.tasks: must be at least 1`."""
     mistakes = []
-    for mistake in cause.errors(include_url=False, include_context=False, include_input=False)[:3]:
+    for mistake in cause.errors(include_url=False, include_input=False)[:3]:
         where = one_line(".".join(str(step) for step in mistake["loc"][skip:])[: limits.MISTAKE_PATH_CHARS_MAX])
-        words = mistake["msg"].removeprefix("Value error, ")
+        words = _in_words(mistake["type"], mistake.get("ctx", {}), mistake["msg"])
         mistakes.append(f"{where}: {words}" if where else words)
     more = cause.error_count() - len(mistakes)
     return "; ".join(mistakes) + (f"; and {more} more" if more > 0 else "")
+
+
+def _in_words(kind: str, context: dict[str, Any], otherwise: str) -> str:
+    context = {
+        key: int(value) if isinstance(value, float) and value.is_integer() else value for key, value in context.items()
+    }
+    if kind in _TOO_SHORT:
+        return "must not be empty" if context.get("min_length") == 1 else _TOO_SHORT[kind].format(**context)
+    return _WORDS[kind].format(**context) if kind in _WORDS else otherwise.removeprefix("Value error, ")
 
 
 def _explain(cause: ValidationError, document: dict[str, Any]) -> ProtocolError:

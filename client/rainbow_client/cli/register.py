@@ -8,6 +8,7 @@ import click
 
 from rainbow_client.cli.frame import Invocation, common_options, load, note
 from rainbow_client.cli.json_lines import print_json
+from rainbow_client.cli.options import naming_options
 from rainbow_client.cli.screen import print_line, print_table
 from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
 from rainbow_client.config_search import find_file, user_config_path
@@ -50,7 +51,8 @@ def cluster(
 
     config = load(invocation)
     secret = _registration_secret(secret_file, config)
-    resources = _totals(nodes, cores_per_node, gpus_per_node)
+    with naming_options({key: f"--{key.replace('_', '-')}" for key in Totals.model_fields}):
+        resources = _totals(nodes, cores_per_node, gpus_per_node)
     target = _save_target(invocation) if save else None
 
     async def register_it() -> ConfiguredCluster:

@@ -10,6 +10,7 @@ import click
 from rainbow_client.cli.documents import event_document, status_document, submit_document
 from rainbow_client.cli.frame import Invocation, common_options, exit_code_of, note, with_client
 from rainbow_client.cli.json_lines import print_json
+from rainbow_client.cli.options import naming_options
 from rainbow_client.cli.output import pass_on
 from rainbow_client.duration import FORMS, parse_duration_s
 from rainbow_client.errors import InvalidRequest
@@ -21,6 +22,19 @@ from rainbow_protocol.messages.client import JobStatus
 
 if TYPE_CHECKING:
     from rainbow_client.client import Client
+
+
+_OPTIONS = {
+    "nodes": "-N/--nodes",
+    "tasks": "-n/--tasks",
+    "cores_per_task": "-c/--cores-per-task",
+    "gpus_per_task": "-g/--gpus-per-task",
+    "name": "--name",
+    "cwd": "--cwd",
+    "env": "--env",
+    "clusters": "--cluster",
+    "command": "COMMAND",
+}
 
 
 def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
@@ -49,7 +63,9 @@ def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
 @click.option("--name", help="A name for people.  [default: the command's]")
 @click.option("--cwd", metavar="DIR", help="Where it runs.  [default: the cluster decides]")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated.")
-@click.option("--cluster", "clusters", multiple=True, metavar="CLUSTER", help="Only this one; may be repeated.")
+@click.option(
+    "--cluster", "clusters", multiple=True, metavar="CLUSTER", help="Only this one, or these: A,B; may be repeated."
+)
 @click.option("--key", help="Idempotency key: a repeated submit with it returns the first job.")
 @click.option("--wait", "wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--watch", "watch", is_flag=True, help="The same, and show events and output as they come.")
@@ -77,18 +93,19 @@ def submit(
     Prints the job's id. The clusters that could run it are asked, and the one that starts it first gets it.
     """
     variables = _variables(env)
-    request = job_request(
-        command,
-        nodes=nodes,
-        tasks=tasks,
-        cores_per_task=cores_per_task,
-        gpus_per_task=gpus_per_task,
-        time_limit_s=time_limit,
-        name=name,
-        cwd=cwd,
-        env=variables,
-        clusters=clusters,
-    )
+    with naming_options(_OPTIONS):
+        request = job_request(
+            command,
+            nodes=nodes,
+            tasks=tasks,
+            cores_per_task=cores_per_task,
+            gpus_per_task=gpus_per_task,
+            time_limit_s=time_limit,
+            name=name,
+            cwd=cwd,
+            env=variables,
+            clusters=[one.strip() for several in clusters for one in several.split(",")],
+        )
     job: list[str] = []
     try:
         status = with_client(

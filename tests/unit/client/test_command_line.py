@@ -44,13 +44,14 @@ async def test_help_lists_commands_and_exit_codes(rainbow: Rainbow) -> None:
     ("args", "code", "words"),
     [
         (("submit",), 2, "Missing argument 'COMMAND...'"),
-        (("submit", "-n", "0", "--", "true"), 2, "tasks: "),
-        (("submit", "-n", "1000000000000", "--", "true"), 2, "tasks: "),
+        (("submit", "-n", "0", "--", "true"), 2, "-n/--tasks: must be at least 1"),
+        (("submit", "-n", "1000000000000", "--", "true"), 2, "-n/--tasks: must be at most"),
         (("submit", "-N", "3", "-n", "2", "--", "true"), 2, "nodes (3) must not exceed tasks (2)"),
         (("submit", "-t", "soon", "--", "true"), 2, "'soon' is not a duration"),
         (("submit", "--env", "A", "--", "true"), 2, "not of the form NAME=VALUE"),
         (("submit", "--name", "a\x1bb", "--", "true"), 2, "name: has characters"),
-        (("submit", "--cluster", "Bad_Name", "--", "true"), 2, "clusters.0: has characters"),
+        (("submit", "--cluster", "Bad_Name", "--", "true"), 2, "--cluster: has characters"),
+        (("submit", "--cluster", "small,", "--", "true"), 2, "--cluster: must not be empty"),
         (("submit", "--", ""), 2, "the first word of the command must not be empty"),
         (("status", "nope"), 2, "'nope' is not a job id"),
         (("logs", "\x1b[2J"), 2, "is not a job id"),
@@ -59,7 +60,7 @@ async def test_help_lists_commands_and_exit_codes(rainbow: Rainbow) -> None:
         (("--config", "/nonexistent.yaml", "jobs"), 78, "/nonexistent.yaml: cannot be read"),
         (("jobs", "--config", "/nonexistent.yaml"), 78, "/nonexistent.yaml: cannot be read"),
         (("register", "cluster", "Bad_Name"), 2, "name: has characters"),
-        (("register", "cluster", "x", "--nodes", "0"), 2, "nodes: "),
+        (("register", "cluster", "x", "--nodes", "0"), 2, "--nodes: must be at least 1"),
         (("register", "cluster", "x", "--secret-file", "/nonexistent"), 78, "/nonexistent: cannot be read"),
         (("up", "--clusters", "1000"), 2, "1000 is not in the range"),
         (("nonsense",), 2, "No such command 'nonsense'"),
@@ -115,6 +116,12 @@ async def test_output_that_cannot_be_written(
     sentence, hint = err.decode().splitlines()
     assert (running.returncode, sentence) == (1, f"rainbow: {words}")
     assert hint.startswith("  ")
+
+
+async def test_clusters_may_be_listed_or_repeated(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    await rainbow("submit", "--cluster", "small,large", "--cluster", "other", "--", "true")
+    [request] = daemon.of_type("submit")
+    assert request["items"][0]["request"]["clusters"] == ["small", "large", "other"]
 
 
 async def test_no_configuration(rainbow: Rainbow) -> None:

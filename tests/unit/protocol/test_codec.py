@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from rainbow_protocol import codec, limits
 from rainbow_protocol.errors import HINTS, ErrorCode, ProtocolError
+from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.messages import common
 from tests.unit.protocol.schemas import ENDPOINTS, MESSAGE_IDS, MESSAGES, any_document, smallest
 
@@ -232,7 +233,45 @@ def test_more_than_three_mistakes_are_counted() -> None:
 
     with pytest.raises(ValidationError) as caught:
         Four.model_validate({})
-    assert codec.describe(caught.value) == "a: Field required; b: Field required; c: Field required; and 1 more"
+    assert codec.describe(caught.value) == "a: is missing; b: is missing; c: is missing; and 1 more"
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [
+        ({"tasks": 0}, "tasks: must be at least 1"),
+        ({"tasks": 10**9}, f"tasks: must be at most {limits.TASKS_MAX}"),
+        ({"tasks": "4"}, "tasks: must be a whole number"),
+        ({"tasks": 1.5}, "tasks: must be a whole number"),
+        ({"time_limit_s": 0}, "time_limit_s: must be more than 0"),
+        ({"time_limit_s": "1h"}, "time_limit_s: must be a number"),
+        ({"nodes": 2}, "nodes (2) must not exceed tasks (1): a node needs a task"),
+    ],
+)
+def test_mistakes_of_a_shape_in_words(shape: dict[str, object], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Shape.model_validate(shape)
+    assert codec.describe(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"command": []}, "command: must not be empty"),
+        ({"command": "ls"}, "command: must be a list"),
+        ({"command": ["a"] * (limits.COMMAND_WORDS_MAX + 1)}, f"must have at most {limits.COMMAND_WORDS_MAX} entries"),
+        ({"name": ""}, "name: must not be empty"),
+        ({"name": 1}, "name: must be a text"),
+        ({"name": "n" * 100_000}, f"name: must have at most {limits.JOB_NAME_CHARS_MAX} characters"),
+        ({"clusters": ["B!"]}, "clusters.0: has characters that are not allowed there"),
+        ({"shape": 1}, "shape: "),
+    ],
+)
+def test_mistakes_of_a_job_in_words(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        JobRequest.model_validate({"command": ["true"]} | changes)
+    assert words in codec.describe(caught.value)
+    assert "Input should" not in codec.describe(caught.value)
 
 
 def test_every_error_code_has_a_hint_of_its_own() -> None:
