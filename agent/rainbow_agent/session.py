@@ -4,7 +4,8 @@ import asyncio
 import ipaddress
 import random
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,6 +16,7 @@ from pydantic import BaseModel
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
 from websockets.frames import CloseCode
+from websockets.protocol import State
 from websockets.typing import Subprotocol
 
 from rainbow_agent import __version__
@@ -58,17 +60,37 @@ class Link:
         while not self.closed:
             frame = await self._frames.get()
             try:
-                await self._connection.send(frame, text=True)
+                with _closed_transport_is_closed(self._connection):
+                    await self._connection.send(frame, text=True)
             except ConnectionClosed:
                 self.closed = True
             finally:
                 self._frames.task_done()
-        await self._connection.close()
+        await _close(self._connection)
 
     async def close(self) -> None:
         """Send what waits here, then end the session as one does."""
         await self._frames.join()
-        await self._connection.close(CloseCode.GOING_AWAY)
+        await _close(self._connection, CloseCode.GOING_AWAY)
+
+
+async def _close(connection: ClientConnection, code: CloseCode = CloseCode.NORMAL_CLOSURE) -> None:
+    with suppress(ConnectionClosed), _closed_transport_is_closed(connection):
+        await connection.close(code)
+
+
+@contextmanager
+def _closed_transport_is_closed(connection: ClientConnection) -> Iterator[None]:
+    """Python 3.11 fails with AttributeError when a transport that closed with bytes unsent is aborted once more.
+
+    websockets does that when the peer closes in the middle of a large frame. It means: closed.
+    """
+    try:
+        yield
+    except AttributeError:
+        if connection.state is not State.CLOSED:
+            raise
+        raise connection.protocol.close_exc from None
 
 
 class Receiver(Protocol):
@@ -147,7 +169,7 @@ class Connector:
 
     async def _session(self) -> None:
         target = self._target
-        async with connect(
+        connection = await connect(
             target.endpoint,
             subprotocols=[Subprotocol(SUBPROTOCOL)],
             additional_headers={"Authorization": f"Bearer {target.secret}"},
@@ -159,21 +181,27 @@ class Connector:
             close_timeout=CLOSE_TIMEOUT_S,
             proxy=None if target.is_loopback else True,
             ssl=target.tls(),
-        ) as connection:
-            if connection.subprotocol != SUBPROTOCOL:
-                log.warning("the daemon does not speak our protocol", ours=SUBPROTOCOL, theirs=connection.subprotocol)
-                self._slow = True
-                return
-            link = Link(connection)
-            writer = asyncio.create_task(link.write())
-            try:
-                await self._receiver.opened(link)
-                await self._read(connection, link)
-            finally:
-                link.closed = True
-                writer.cancel()
-                await asyncio.gather(writer, return_exceptions=True)
-                await self._receiver.closed(link)
+        )
+        try:
+            await self._converse(connection)
+        finally:
+            await _close(connection)
+
+    async def _converse(self, connection: ClientConnection) -> None:
+        if connection.subprotocol != SUBPROTOCOL:
+            log.warning("the daemon does not speak our protocol", ours=SUBPROTOCOL, theirs=connection.subprotocol)
+            self._slow = True
+            return
+        link = Link(connection)
+        writer = asyncio.create_task(link.write())
+        try:
+            await self._receiver.opened(link)
+            await self._read(connection, link)
+        finally:
+            link.closed = True
+            writer.cancel()
+            await asyncio.gather(writer, return_exceptions=True)
+            await self._receiver.closed(link)
 
     async def _read(self, connection: ClientConnection, link: Link) -> None:
         try:

@@ -93,6 +93,27 @@ async def test_it_comes_back(daemon: FakeDaemon, settings: dict[str, Any], polit
         assert (await daemon.end(started)).event == "cancelled"
 
 
+async def test_it_comes_back_from_a_transport_that_fails_when_closed_twice(
+    daemon: FakeDaemon, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python 3.11's does after closing with bytes unsent; it must not end the agent."""
+    failures = []
+
+    def abort(transport: asyncio.WriteTransport) -> None:
+        failures.append(transport)
+        raise AttributeError("'NoneType' object has no attribute 'call_soon'")
+
+    async with running_agent(settings):
+        await daemon.greet()
+        assert daemon.connection is not None
+        monkeypatch.setattr("asyncio.selector_events._SelectorTransport.abort", abort)
+        await daemon.connection.close()
+        await daemon.greet()
+        assert failures
+        assert (await daemon.offer(Shape()))[0].answer == "yes"
+        monkeypatch.undo()
+
+
 async def test_it_waits_for_a_daemon_that_is_not_there_yet(daemon: FakeDaemon, settings: dict[str, Any]) -> None:
     port = daemon.port
     await daemon.close()
