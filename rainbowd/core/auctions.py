@@ -81,7 +81,7 @@ def _consider(turn: Turn, job: Job) -> None:
         names = ", ".join(found.offline) or ", ".join(found.undescribed)
         _wait(turn, job, f"no cluster that could take it is online (offline: {names})", found)
     else:
-        _open(turn, job, found)
+        _open_auction(turn, job, found)
 
 
 def _wait(turn: Turn, job: Job, reason: str, found: Survey) -> None:
@@ -100,7 +100,7 @@ def _retry_later(turn: Turn, job: Job) -> None:
 # --- bidding --------------------------------------------------------------
 
 
-def _open(turn: Turn, job: Job, found: Survey) -> None:
+def _open_auction(turn: Turn, job: Job, found: Survey) -> None:
     job.attempt += 1
     turn.move(job, Trigger.OFFER)
     auction = Auction(job.id, job.attempt, queue=found.candidates)

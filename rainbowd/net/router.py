@@ -28,13 +28,14 @@ from rainbowd.net.watchers import Watchers
 
 _log = structlog.get_logger()
 _AWARDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4  # awards carry commands and environments
-# Also the order in which one batch leaves: what frees a place before what asks for one, a start before its cancel.
+# Also the order in which one batch leaves: first what a job is waiting for, a start before its cancel, and what frees a
+# place before what asks for one.
 _KINDS = {
+    fx.SendStart: "starts",
+    fx.SendAward: "awards",
+    fx.SendCancel: "cancels",
     fx.SendRelease: "releases",
     fx.SendOffer: "offers",
-    fx.SendAward: "awards",
-    fx.SendStart: "starts",
-    fx.SendCancel: "cancels",
     fx.SendAck: "acks",
 }
 _ORDER = {kind: place for place, kind in enumerate(_KINDS.values())}

@@ -1,6 +1,7 @@
 """One WebSocket connection: a bounded queue outward, and a writer that empties it."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from itertools import count
 from typing import Final
 
@@ -23,7 +24,7 @@ _CUT_OFF_S: Final = 1.0
 _WRITE_S: Final = limits.PING_INTERVAL_S + limits.PING_TIMEOUT_S  # pings wait behind a frame that nobody reads
 
 
-class Session:
+class Session(ABC):
     """What agents' and clients' sessions share. `send` never waits; who reads too slowly is cut off."""
 
     def __init__(self, connection: ServerConnection) -> None:
@@ -66,9 +67,9 @@ class Session:
             # Who does not read takes no close frame either.
             self._deadline = asyncio.get_running_loop().call_later(within_s, self._abort)
 
+    @abstractmethod
     async def read(self) -> None:
         """Take frames until the connection ends."""
-        raise NotImplementedError
 
     async def write(self) -> None:
         """Runs beside the reader until the session ends."""

@@ -15,6 +15,9 @@ class FakeSession(Session):
         self.frames: list[bytes] = []
         self.closed: tuple[int, str] | None = None
 
+    async def read(self) -> None:
+        """Nothing ever comes."""
+
     def send_frame(self, frame: bytes) -> None:
         self.frames.append(frame)
 

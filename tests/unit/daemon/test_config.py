@@ -140,7 +140,7 @@ def test_an_unknown_flag_is_wrong_usage() -> None:
 
 def test_the_version() -> None:
     result = rainbowd("--version")
-    assert (result.exit_code, result.stdout) == (0, f"rainbowd, version {__version__}\n")
+    assert (result.exit_code, result.stdout) == (0, f"rainbowd {__version__}\n")
 
 
 # --- where a setting comes from -------------------------------------------

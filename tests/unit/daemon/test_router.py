@@ -95,7 +95,7 @@ def test_one_batch_leaves_in_the_promised_order(stage: Stage) -> None:
         fx.SendWelcome(session.id, "red"),
     ]
     stage.router.deliver(effects)
-    assert session.types() == ["welcome", "releases", "offers", "awards", "starts", "cancels", "acks"]
+    assert session.types() == ["welcome", "starts", "awards", "cancels", "releases", "offers", "acks"]
 
 
 def test_many_items_are_one_frame_for_each_session_in_the_order_of_the_core(stage: Stage) -> None:
