@@ -3,6 +3,9 @@
 It outlives the agent. It claims the run by linking `claim` into place (whoever comes second runs nothing), starts
 the tasks, copies their output into bounded files, enforces the time limit, ends the job on SIGTERM, and leaves
 `result` behind, complete or not at all. It reads `spec` and knows nothing else of Rainbow.
+
+One file on purpose, though a long one: the agent compiles it into its state directory, so that an upgrade cannot
+change half of what a job runs under, and `-I` leaves no path from which a second file could be imported.
 """
 
 # Every import is paid for by every job, and json, pathlib, contextlib and typing take longer than all the rest
