@@ -22,6 +22,7 @@ from rainbow_agent.core.effects import Phase
 from rainbow_agent.core.machine import AgentMachine, MachineSettings
 from rainbow_agent.core.model import Key
 from rainbow_agent.core.pricing import Prices
+from rainbow_agent.identity import Identity
 from rainbow_agent.inbox import Inbox
 from rainbow_agent.journal import Journal
 from rainbow_agent.output import OutputDesk
@@ -49,10 +50,10 @@ class Envelope:
 class Agent:
     def __init__(self, settings: AgentSettings, state_dir: StateDir) -> None:
         self._settings = settings
-        self._cluster = settings.name
         self._inbox: Inbox[Envelope] = Inbox(INBOX_COMMANDS_MAX)
         self._to_wall_s = WallClock().offset_s
         self._journal = Journal(state_dir.journal, self._to_wall_s)
+        self._identity = Identity(settings.name, self._journal.cluster())
         self._journal_thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._backend: Backend = LocalBackend(
             self._local_settings(state_dir), self._post_news, self._fail, self._to_wall_s
@@ -117,7 +118,7 @@ class Agent:
     async def received(self, message: wire.ToAgent, link: Link) -> None:
         match message:
             case wire.AgentWelcome(cluster=cluster, version=version):
-                self._learn_name(cluster)
+                await self._learn_name(cluster)
                 log.info("welcomed by the daemon", cluster=cluster, daemon_version=version)
                 notify(f"STATUS=connected as {cluster}")
                 await self._inbox.put(Envelope(c.SessionWelcomed(), link))
@@ -128,14 +129,10 @@ class Agent:
             case _:
                 await self._inbox.put(Envelope(translate.command(message), link))
 
-    def _learn_name(self, cluster: str) -> None:
-        """The secret decides which cluster this is; a configuration that says otherwise was mixed up, or copied."""
-        if cluster != self._cluster and "name" in self._settings.model_fields_set:
-            log.warning(
-                f"this secret belongs to cluster '{cluster}', but the configuration says '{self._cluster}'; "
-                f"jobs see RAINBOW_CLUSTER={cluster}"
-            )
-        self._cluster = cluster
+    async def _learn_name(self, cluster: str) -> None:
+        if self._identity.learn(cluster, deliberate="name" in self._settings.model_fields_set):
+            loop = asyncio.get_running_loop()
+            await loop.run_in_executor(self._journal_thread, self._journal.remember_cluster, cluster)
 
     async def closed(self, link: Link) -> None:
         notify("STATUS=not connected to the daemon")
@@ -304,7 +301,7 @@ class Agent:
             totals=settings.totals(),
             jobs_dir=state_dir.jobs,
             workdir=settings.job_workdir(),
-            cluster=lambda: self._cluster,
+            cluster=lambda: self._identity.name,
             kill_grace_s=settings.kill_grace_s,
             output_bytes_max=settings.output_bytes_max,
             kept_jobs_max=settings.kept_jobs_max,

@@ -89,6 +89,8 @@ def _serve(settings: AgentSettings) -> int:
         _give_up(str(cause), EXIT_IN_USE)
     except StateDirError as cause:
         _give_up(str(cause), EXIT_CONFIG)
+    if not os.access(settings.job_workdir(), os.W_OK):
+        log.warning("jobs that name no directory cannot write in theirs", workdir=str(settings.job_workdir()))
     try:
         asyncio.run(_run(settings, state_dir))
     except JournalError as cause:

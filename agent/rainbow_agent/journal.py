@@ -72,6 +72,14 @@ class Journal:
         """The boot of the machine under which the runs in here were launched."""
         return self._meta("boot_id")
 
+    def cluster(self) -> str | None:
+        """What the daemon last called this cluster; None before the first welcome."""
+        found = self._db.execute("SELECT value FROM meta WHERE key = 'cluster'").fetchone()
+        return None if found is None else str(found[0])
+
+    def remember_cluster(self, name: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('cluster', ?)", (name,))
+
     def load(self) -> tuple[list[AttemptRow], list[Report]]:
         try:
             rows = [self._row(*columns) for columns in self._db.execute("SELECT * FROM attempts ORDER BY place")]

@@ -199,12 +199,26 @@ async def test_a_launch_that_never_began_is_fenced_and_repeated(
     assert (jobs / "2" / "result").exists()
 
 
-def journal_with_launch(settings: dict[str, Any], boot: str) -> Key:
+async def test_a_job_launched_before_the_welcome_knows_its_cluster(
+    daemon: FakeDaemon, start_agent: StartAgent, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    """The name is the daemon's, which an earlier agent was told; the configuration has another."""
+    key = journal_with_launch(settings, boot=boot_id(), script="echo $RAINBOW_CLUSTER >> ran")
+    journal = Journal(settings["state_dir"] / "journal.sqlite")
+    journal.remember_cluster("tested")
+    journal.close()
+    await start_agent(name="other")
+    await daemon.greet()  # long after the launch, which comes with restoring the journal
+    await daemon.end(wire.AttemptRef(job=key.job, attempt=key.attempt))
+    assert (tmp_path / "ran").read_text() == "tested\n"
+
+
+def journal_with_launch(settings: dict[str, Any], boot: str, script: str = "echo x >> ran") -> Key:
     """A journal as an agent leaves it that died just before it started a runner."""
     settings["state_dir"].mkdir()
     journal = Journal(settings["state_dir"] / "journal.sqlite")
     key = Key("000000000001", 1)
-    work = JobRequest(command=["sh", "-c", "echo x >> ran"]).model_dump_json()
+    work = JobRequest(command=["sh", "-c", script]).model_dump_json()
     row = AttemptRow(key, "launching", Shape(), work, run=1, place=1, assignment=(Share(0, 1),), since=1.8e9)
     journal.commit([SaveAttempt(row)], boot)
     journal.close()

@@ -137,3 +137,12 @@ def test_a_journal_from_the_future_is_refused(path: Path) -> None:
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot open the journal"):
         Journal(tmp_path / "nowhere" / "journal.sqlite")
+
+
+def test_it_remembers_what_the_daemon_calls_the_cluster(path: Path) -> None:
+    for before, name in ((None, "west"), ("west", "east")):
+        journal = Journal(path)
+        assert journal.cluster() == before
+        journal.remember_cluster(name)
+        assert journal.cluster() == name
+        journal.close()
