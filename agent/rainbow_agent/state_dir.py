@@ -2,7 +2,12 @@
 
 import fcntl
 import os
+import time
 from pathlib import Path
+
+# An agent that was killed while it started a runner leaves its lock to that child, until the child has become one.
+LOCK_WAIT_S = 1.0
+LOCK_RETRY_S = 0.02
 
 
 class StateDirError(Exception):
@@ -23,14 +28,24 @@ class StateDir:
             self._fd = os.open(path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as cause:
             raise StateDirError(f"the state directory {path} cannot be used: {cause.strerror}") from None
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not self._lock():
             os.close(self._fd)
             raise StateDirInUseError(
                 f"another rainbow-agent is using the state directory {path}; stop it, or give this one its own "
                 "with --state-dir"
-            ) from None
+            )
+
+    def _lock(self) -> bool:
+        until = time.monotonic() + LOCK_WAIT_S
+        while True:
+            try:
+                fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(LOCK_RETRY_S)
+            else:
+                return True
 
     @property
     def journal(self) -> Path:
