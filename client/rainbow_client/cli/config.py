@@ -1,7 +1,8 @@
-"""`rainbow config init`."""
+"""`rainbow config init` and `rainbow config add-cluster`."""
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -9,9 +10,15 @@ import click
 from rainbow_client.cli.frame import Invocation, common_options, note
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.screen import print_line
-from rainbow_client.config import Config, ConfiguredCluster, daemon_url, write_config
-from rainbow_client.config_search import user_config_path
+from rainbow_client.config import Config, ConfiguredCluster, daemon_url, read_config, write_config
+from rainbow_client.config_search import find_file, user_config_path
 from rainbow_client.errors import ConfigError
+
+_token_file = click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="The file with the cluster's token; - is stdin.",
+)
 
 
 @click.group()
@@ -21,8 +28,8 @@ def config() -> None:
 
 @config.command()
 @click.option("--daemon", metavar="URL", help="The daemon's address.  [default: $RAINBOW_DAEMON]")
-@click.option("--cluster", "name", metavar="NAME", help="The cluster that the token on stdin belongs to.")
-@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), help="- is stdin.")
+@click.option("--cluster", "name", metavar="NAME", help="The cluster that the token belongs to.")
+@_token_file
 @click.option("--force", is_flag=True, help="Replace a file that exists.")
 @common_options
 @click.pass_obj
@@ -35,7 +42,9 @@ def init(invocation: Invocation, daemon: str | None, name: str | None, token_fil
     if (name is None) != (token_file is None):
         raise click.UsageError("--cluster and --token-file go together.")
     if target.exists() and not force:
-        raise ConfigError(f"{target}: exists already", "Use --force to replace it, or --config to write another.")
+        raise ConfigError(
+            f"{target}: exists already", "Add to it with `rainbow config add-cluster`, or replace it with --force."
+        )
     clusters = (ConfiguredCluster(name, _token(token_file)),) if name and token_file else ()
     written = Config(daemon_url(address, "--daemon"), clusters=clusters)
     write_config(target, written)
@@ -44,7 +53,28 @@ def init(invocation: Invocation, daemon: str | None, name: str | None, token_fil
         return
     print_line(f"Wrote {target}.")
     if not clusters:
-        note("Add your clusters' tokens to it, or register a cluster with `rainbow register cluster NAME --save`.")
+        note("Add your clusters' tokens with `rainbow config add-cluster NAME --token-file FILE`.")
+
+
+@config.command("add-cluster")
+@_token_file
+@common_options
+@click.argument("name")
+@click.pass_obj
+def add_cluster(invocation: Invocation, token_file: Path | None, name: str) -> None:
+    """Add a cluster's token to the configuration file; one of the same name gets the new token."""
+    if token_file is None:
+        raise click.UsageError("Name the token's file with --token-file; - is stdin.")
+    target = find_file(invocation.config, os.environ, Path.cwd())
+    if target is None or not target.exists():
+        raise ConfigError("there is no configuration to add to", "`rainbow config init --daemon URL` writes one.")
+    known = read_config(target)
+    before = next((cluster for cluster in known.clusters if cluster.name == name), ConfiguredCluster(name))
+    write_config(target, known.with_cluster(replace(before, token=_token(token_file))))
+    if invocation.json:
+        print_json({"config": str(target), "cluster": name})
+        return
+    print_line(f"{target} has the token of {name}; `rainbow clusters` shows whether the daemon knows it.")
 
 
 def _token(path: Path) -> str:

@@ -203,8 +203,22 @@ async def test_config_init(rainbow: Rainbow, tmp_path: Path) -> None:
     refused = await rainbow(*args)
     assert refused.code == 78
     assert "exists already" in refused.err
+    assert "rainbow config add-cluster" in refused.err
     assert (await rainbow(*args, "--force")).code == 0
     assert (await rainbow("config", "init")).code == 2
+
+
+async def test_config_add_cluster(rainbow: Rainbow, configured: Path, tmp_path: Path) -> None:
+    token = tmp_path / "token"
+    for name, text in (("two", "rbt_two"), ("one", "rbt_new")):
+        token.write_text(text)
+        assert (await rainbow("config", "add-cluster", name, "--token-file", str(token))).code == 0
+    assert {one.name: one.token for one in read_config(configured).clusters} == {"one": "rbt_new", "two": "rbt_two"}
+    assert read_config(configured).registration_secret is not None
+    assert (await rainbow("config", "add-cluster", "two")).code == 2
+    absent = await rainbow("config", "add-cluster", "two", "--token-file", str(token), "--config", "/nonexistent")
+    assert absent.code == 78
+    assert "rainbow config init" in absent.err
 
 
 async def test_register_saves_what_is_shown_only_once(
