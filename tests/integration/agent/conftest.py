@@ -103,8 +103,13 @@ async def start_agent(settings: dict[str, Any]) -> AsyncIterator[StartAgent]:
             agent = AgentProcess(process)
 
             async def end() -> None:
-                if process.returncode is None:
+                code = process.returncode
+                if code is None:
                     await agent.kill()
+                # Shown by pytest if the test fails: else nobody knows whether the agent was slow or had died.
+                assert process.stderr is not None
+                words = (await process.stderr.read()).decode(errors="replace")
+                print(f"--- an agent ({'still there' if code is None else f'exit code {code}'}) said:\n{words}")
 
             stack.push_async_callback(end)
             return agent
