@@ -54,7 +54,9 @@ def write_whole(directory: str, name: str, document: "dict[str, Any]", durable: 
     path = os.path.join(directory, name)
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, as_json(document))
+        data = as_json(document)
+        while data:  # a disk that is nearly full takes a part
+            data = data[os.write(fd, data) :]
         if durable:
             os.fsync(fd)
     finally:
@@ -286,8 +288,23 @@ class Job:
             self.signal_group(signal.SIGTERM)
 
     def signal_group(self, number: int) -> None:
-        if self.group is not None:
-            sent(os.killpg, self.group, number)
+        """All tasks: their group, and those that left it, as timeout(1) and setsid(1) do."""
+        if self.group is None:
+            return
+        sent(os.killpg, self.group, number)
+        for pid in self.pids:
+            if pid in self.codes:
+                continue
+            # Not reaped yet, so the number is still its own.
+            try:
+                group = os.getpgid(pid)
+            except OSError:
+                continue
+            if group == self.group:
+                continue
+            sent(os.kill, pid, number)
+            if number == signal.SIGKILL and group != os.getpgrp():
+                sent(os.killpg, group, number)
 
     def clean_up(self) -> None:
         """End what the tasks left behind: their group, then whatever was reparented to us, as a daemon would be."""

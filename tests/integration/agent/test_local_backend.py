@@ -70,6 +70,23 @@ async def test_devices_belong_to_tasks(rig: Rig) -> None:
     assert sorted(rig.stdout().split()) == ["0,1", "2,3"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("timeout", "25", "sleep", "20"),
+        ("timeout", "-s", "CONT", "25", "sh", "-c", "trap '' TERM; sleep 20 & wait; wait"),
+        ("sh", "-c", "[ $RAINBOW_TASK_ID = 0 ] || exec setsid sleep 20"),
+    ],
+)
+async def test_the_time_limit_reaches_tasks_that_left_their_group(rig: Rig, command: tuple[str, ...]) -> None:
+    begun = asyncio.get_running_loop().time()
+    await rig.launch(*command, shape=Shape(tasks=2, time_limit_s=1.0), share=Share(0, 2))
+    ended = await rig.end()
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.reason) == ("failed", "time limit of 1 s exceeded")
+    assert asyncio.get_running_loop().time() - begun < 6
+
+
 async def test_a_job_that_is_being_launched_has_not_ended(rig: Rig) -> None:
     """Its directory is there before its runner is: a reader must not take that for the end."""
     RunDir(rig.jobs, KEY, 1).prepare({})
