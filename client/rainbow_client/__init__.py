@@ -1,19 +1,22 @@
 """The SDK and the `rainbow` command. Imports only the protocol.
 
-    async with rainbow_client.Client("ws://localhost:8484", tokens=[token]) as rainbow:
+    async with rainbow_client.Client("ws://localhost:8642", tokens=[token]) as rainbow:
         job = await rainbow.submit(["hostname"], tasks=2)
         [status] = await rainbow.wait([job.job])
 
 Names load on first use, so that `rainbow --version` does not pay for a WebSocket library.
 """
 
+import os
 from importlib import import_module
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rainbow_client.client import Client
     from rainbow_client.config import Config, ConfiguredCluster
-    from rainbow_client.errors import ConfigError, ConnectionFailed, InvalidRequest, RainbowError, Refused
+    from rainbow_client.errors import ConfigError, ConnectionFailed, InvalidRequest, RainbowError, Refused, UnknownJob
     from rainbow_client.output import Output
     from rainbow_client.requests import job_request
     from rainbow_protocol.job import JobRequest, Shape, Totals
@@ -28,6 +31,7 @@ _HOMES = {
     "InvalidRequest": "rainbow_client.errors",
     "RainbowError": "rainbow_client.errors",
     "Refused": "rainbow_client.errors",
+    "UnknownJob": "rainbow_client.errors",
     "Output": "rainbow_client.output",
     "job_request": "rainbow_client.requests",
     "JobRequest": "rainbow_protocol.job",
@@ -58,8 +62,17 @@ __all__ = [
     "Shape",
     "SubmitResult",
     "Totals",
+    "UnknownJob",
     "job_request",
+    "load_config",
 ]
+
+
+def load_config(path: "str | PathLike[str] | None" = None) -> "Config":
+    """The configuration that the command `rainbow` would use; with `path`, that file."""
+    from rainbow_client.config_search import load_config as load
+
+    return load(None if path is None else Path(path), os.environ, Path.cwd())
 
 
 def __getattr__(name: str) -> Any:

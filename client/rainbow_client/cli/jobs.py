@@ -37,7 +37,8 @@ def jobs(invocation: Invocation, states: tuple[JobState, ...], cluster: str | No
     elif found:
         _print_statuses(found)
     else:
-        print_line("No jobs. `rainbow submit -- COMMAND` makes one.")
+        matching = "No jobs that match" if states or cluster else "No jobs"
+        print_line(f"{matching}. `rainbow submit -- COMMAND` makes one; those of others need their clusters' tokens.")
 
 
 @click.command()

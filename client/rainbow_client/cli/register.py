@@ -12,9 +12,13 @@ from rainbow_client.cli.options import naming_options
 from rainbow_client.cli.screen import print_line, print_table
 from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
 from rainbow_client.config_search import find_file, user_config_path
-from rainbow_client.errors import ConfigError
+from rainbow_client.errors import ConfigError, Unauthorized
 from rainbow_client.requests import invalid
 from rainbow_protocol.job import Totals
+
+_HOW_TO_GIVE_IT = (
+    "Give the secret of the daemon's registration_secret_file with --secret-file or $RAINBOW_REGISTRATION_SECRET."
+)
 
 
 @click.group()
@@ -56,9 +60,13 @@ def cluster(
     target = _save_target(invocation) if save else None
 
     async def register_it() -> ConfiguredCluster:
-        async with Client(config.daemon, registration_secret=secret) as client:
-            registered = await client.register_cluster(name, resources)
-            return ConfiguredCluster(registered.cluster, registered.token, registered.secret)
+        try:
+            async with Client(config.daemon, registration_secret=secret) as client:
+                registered = await client.register_cluster(name, resources)
+        except Unauthorized as refused:
+            refused.hint = _HOW_TO_GIVE_IT
+            raise
+        return ConfiguredCluster(registered.cluster, registered.token, registered.secret)
 
     made = asyncio.run(register_it())
     if target is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+import rainbow_client
 from rainbow_client.cli import COMMANDS
 from rainbow_client.cli.frame import EXIT_CODES, exit_code_of
 from rainbow_client.config import Config, ConfiguredCluster, read_config
@@ -252,3 +253,23 @@ async def test_register_saves_what_is_shown_only_once(
 )
 def test_exit_codes(state: str, exit_code: int | None, expected: int) -> None:
     assert exit_code_of(JobStatus.model_validate(status(JOB, state, exit_code=exit_code))) == expected
+
+
+async def test_a_wrong_registration_secret(
+    rainbow: Rainbow, configured: Path, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAINBOW_REGISTRATION_SECRET", "rbr_wrong")
+    done = await rainbow("register", "cluster", "new")
+    assert done.code == 77
+    for word in ("--secret-file", "$RAINBOW_REGISTRATION_SECRET", "registration_secret_file"):
+        assert word in done.err
+
+
+async def test_no_jobs_that_match(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    daemon.handlers["list"] = lambda _: [{"type": "jobs", "items": []}]
+    assert (await rainbow("jobs")).out.startswith("No jobs. ")
+    assert (await rainbow("jobs", "--state", "running")).out.startswith("No jobs that match. ")
+
+
+async def test_the_sdk_finds_the_configuration_of_the_command(configured: Path) -> None:
+    assert rainbow_client.load_config() == rainbow_client.load_config(configured) == read_config(configured)
