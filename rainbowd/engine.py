@@ -110,11 +110,12 @@ class Engine:
         batch = await self._look_up_keys(batch)
         now = self.clock()
         effects: list[Effect] = []
+        for command in batch:
+            effects += self.core.step(command, now)
+        # Only then what is due: an answer that was here in time is not late because we were slow.
         deadline = self.core.next_deadline()
         if deadline is not None and deadline <= now:
             effects += self.core.step(Tick(), now)
-        for command in batch:
-            effects += self.core.step(command, now)
         if effects:
             await self._store.commit(_to_store(effects))
             self.core.forget_over()

@@ -165,10 +165,10 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
         turn.record(job, "reconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
         if held.phase == "accepted" and job.state is not JobState.ASSIGNED:
             _lose(turn, job, f"{cluster.name} had reported the job {job.state}, but its journal has gone back in time")
+        elif job.cancel_requested and held.phase != "finished":
+            turn.emit(SendCancel(session, job.id, job.attempt))  # also instead of a start that never arrived
         elif held.phase == "accepted":
             turn.emit(SendStart(session, job.id, job.attempt))
-        elif held.phase == "started" and job.cancel_requested:
-            turn.emit(SendCancel(session, job.id, job.attempt))
     for job_id in sorted(cluster.jobs - seen):
         job = turn.world.jobs[job_id]
         if job.state in STARTED:

@@ -10,7 +10,7 @@ from typing import Any
 from rainbowd.core.commands import BidItem, BidsReceived
 from rainbowd.core.effects import SendAward, SendOffer, SendRelease
 from rainbowd.core.selection.base import Bid
-from rainbowd.core.state import Auction, Job
+from rainbowd.core.state import Auction, Cluster, Job
 from rainbowd.core.survey import Survey, survey
 from rainbowd.core.transitions import JobState, Trigger
 from rainbowd.core.turn import Turn
@@ -28,20 +28,26 @@ def make_ready(turn: Turn, job: Job) -> None:
     """The job gets an auction as soon as there is room for one more."""
     if not job.is_ready:
         job.is_ready = True
+        job.retry_at = None
         turn.world.waiting.pop(job.id, None)
         turn.world.ready.append(job.id)
 
 
-def wake(turn: Turn, cluster: str) -> None:
-    """Something changed at a cluster: jobs that wait and may use it try again, though not too often."""
+def wake(turn: Turn, cluster: Cluster, *, described: bool = False) -> None:
+    """Something changed at a cluster: jobs that wait and could run there try again, though not too often.
+
+    If the cluster has `described` itself anew, those that cannot run there want to know that, too.
+    """
     world = turn.world
     for job_id in list(world.waiting):
         job = world.jobs[job_id]
-        if cluster in job.grants:
+        if cluster.name not in job.grants:
+            continue
+        if described or world.matcher.match(job.shape, cluster.resources).fits:
             if job.not_before <= turn.now:
                 make_ready(turn, job)
             else:
-                _retry_later(turn, job)
+                _retry_at(turn, job, job.not_before)
 
 
 def open_ready(turn: Turn) -> None:
@@ -55,13 +61,17 @@ def open_ready(turn: Turn) -> None:
 
 
 def retry_due(turn: Turn, job: Job) -> None:
-    job.retry_armed = False
+    if job.retry_at is None or job.retry_at > turn.now:
+        return  # a later one is armed, or the job has been auctioned since
+    job.retry_at = None
     if job.id in turn.world.waiting:
         make_ready(turn, job)
 
 
 def grace_over(turn: Turn) -> None:
     """The time that clusters get to come back after a restart has passed."""
+    if not turn.world.awaited:
+        return
     turn.world.awaited.clear()
     for job_id in list(turn.world.waiting):
         make_ready(turn, turn.world.jobs[job_id])
@@ -86,15 +96,18 @@ def _consider(turn: Turn, job: Job) -> None:
 
 def _wait(turn: Turn, job: Job, reason: str, found: Survey) -> None:
     turn.world.waiting[job.id] = None
+    reason = reason[: turn.world.settings.reason_chars_max]
     if job.reason != reason:
-        job.reason = reason[: turn.world.settings.reason_chars_max]
+        job.reason = reason
+        turn.save(job)
         turn.record(job, "waiting", {"reason": job.reason, "clusters": found.as_data(())}, detail=True)
 
 
-def _retry_later(turn: Turn, job: Job) -> None:
-    if not job.retry_armed:
-        job.retry_armed = True
-        turn.world.arm(job.not_before, "retry", job.id)
+def _retry_at(turn: Turn, job: Job, at: float) -> None:
+    """Arm the job's retry, unless one is armed that comes no later."""
+    if job.retry_at is None or at < job.retry_at:
+        job.retry_at = at
+        turn.world.arm(at, "retry", job.id)
 
 
 # --- bidding --------------------------------------------------------------
@@ -261,7 +274,11 @@ def drop(turn: Turn, job: Job) -> None:
 
 
 def back_to_waiting(turn: Turn, job: Job, *, unsettled: bool) -> None:
-    """After an auction that came to nothing. A clear No waits for a change; `unsettled` also for the clock."""
+    """After an auction that came to nothing: try again when something changes, and at the latest when the clock says.
+
+    `unsettled` means that somebody was silent or took a Yes back: that is tried again soon. A clear No is tried again
+    after a long while, in case that what changed was never told.
+    """
     settings = turn.world.settings
     job.failures += 1
     turn.world.waiting[job.id] = None
@@ -269,9 +286,10 @@ def back_to_waiting(turn: Turn, job: Job, *, unsettled: bool) -> None:
     if unsettled:
         doublings = min(job.failures - 1, 16)
         job.not_before = turn.now + min(settings.retry_first_s * 2**doublings, settings.retry_longest_s)
-        _retry_later(turn, job)
+        _retry_at(turn, job, job.not_before)
     else:
         job.not_before = turn.now + settings.retry_first_s
+        _retry_at(turn, job, turn.now + settings.retry_longest_s)
 
 
 def bid_as_data(bid: Bid, score: Sequence[float | str] | None) -> dict[str, Any]:

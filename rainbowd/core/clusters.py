@@ -47,7 +47,7 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
         turn.emit(SaveCluster(cluster))
     turn.emit(SendWelcome(command.session, cluster.name))
     assignments.reconcile(turn, cluster, command.session, list(command.inventory))
-    auctions.wake(turn, cluster.name)
+    auctions.wake(turn, cluster, described=True)
     auctions.open_ready(turn)
 
 
@@ -75,19 +75,28 @@ def _gone(turn: Turn, cluster: Cluster) -> None:
             started = True
             turn.record(job, "disconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
     auctions.bidder_gone(turn, cluster.name)
-    if started:
+    if started and not cluster.lost_armed:
+        cluster.lost_armed = True
         world.arm(turn.now + world.settings.lost_after_s, "lost", cluster.name)
 
 
 def lost_due(turn: Turn, name: str) -> None:
     cluster = turn.world.clusters[name]
-    if not cluster.online and cluster.offline_since + turn.world.settings.lost_after_s <= turn.now:
+    cluster.lost_armed = False
+    if cluster.online:
+        return
+    given_up_at = cluster.offline_since + turn.world.settings.lost_after_s
+    if given_up_at <= turn.now:
         assignments.lose_all(turn, cluster)
+    else:  # it was back in between
+        cluster.lost_armed = True
+        turn.world.arm(given_up_at, "lost", name)
 
 
 def agent_state(turn: Turn, command: AgentState) -> None:
     name = turn.world.sessions.get(command.session)
     if name is not None:
-        turn.world.clusters[name].free = command.free
-        auctions.wake(turn, name)
+        cluster = turn.world.clusters[name]
+        cluster.free = command.free
+        auctions.wake(turn, cluster)
         auctions.open_ready(turn)

@@ -95,6 +95,7 @@ def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
         # Only the cluster can end it now; if it is away, it hears of this when it returns.
         if not job.cancel_requested:
             job.cancel_requested = True
+            turn.save(job)
             turn.record(job, "cancel_requested", {})
         session = turn.world.clusters[job.cluster or ""].session
         if session is None:

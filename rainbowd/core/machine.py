@@ -54,6 +54,7 @@ class Core:
             auctions.make_ready(turn, job)
         for cluster in world.clusters.values():
             if cluster.jobs:
+                cluster.lost_armed = True
                 world.arm(now + world.settings.lost_after_s, "lost", cluster.name)
         auctions.open_ready(turn)
         return turn.done()

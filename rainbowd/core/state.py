@@ -65,7 +65,7 @@ class Job:
     # What a restart may forget: how often auctions failed, and when the next one may be.
     failures: int = 0
     not_before: float = 0.0
-    retry_armed: bool = False
+    retry_at: float | None = None
     is_ready: bool = False
 
 
@@ -82,6 +82,7 @@ class Cluster:
     agent_id: str | None = None
     free: Any = None
     offline_since: float = 0.0
+    lost_armed: bool = False
     jobs: set[str] = field(default_factory=set)  # awarded to it and not yet over
 
     @property

@@ -60,13 +60,18 @@ SELECT jobs.*, requests.request FROM jobs JOIN requests ON requests.job = jobs.i
 WHERE id IN (SELECT value FROM json_each(:ids)) AND owner IN (SELECT value FROM json_each(:owners));
 
 -- name: list_jobs
+-- The ids first, newest first, straight from the index; only then what belongs to them.
 SELECT jobs.*, requests.request FROM jobs JOIN requests ON requests.job = jobs.id
-WHERE owner IN (SELECT value FROM json_each(:owners))
-    AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
-    AND (:cluster IS NULL OR cluster = :cluster)
-    AND (:before IS NULL OR id < :before)
-ORDER BY id DESC
-LIMIT :limit;
+WHERE jobs.id IN (
+    SELECT id FROM jobs NOT INDEXED
+    WHERE owner IN (SELECT value FROM json_each(:owners))
+        AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+        AND (:cluster IS NULL OR cluster = :cluster)
+        AND id < coalesce(:before, '~')
+    ORDER BY id DESC
+    LIMIT :limit
+)
+ORDER BY jobs.id DESC;
 
 -- name: load_history
 SELECT job, seq, at, event, state, data FROM history WHERE job = :job AND seq > :since ORDER BY seq LIMIT :limit;

@@ -149,9 +149,9 @@ class AgentModel:
 
     def _cancel(self, cancel: fx.SendCancel) -> None:
         entry = self.journal.get((cancel.job, cancel.attempt))
-        if entry is None or entry.phase != "started" or self._phase(entry) == "finished":
+        if entry is None or self._phase(entry) == "finished":
             return
-        entry.cancel = True
+        entry.phase, entry.cancel = "started", True
         if not entry.running:
             self._report(cancel.job, cancel.attempt, entry, "cancelled")
 

@@ -13,7 +13,7 @@ from rainbowd.core.transitions import STARTED, TERMINAL
 from rainbowd.resources.totals import TotalsMatcher
 from tests.sim.clockwork import Clockwork
 
-_FORGOTTEN = {"failures", "not_before", "retry_armed", "is_ready"}  # what a restart may forget
+_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
 _KEPT = [field.name for field in fields(Job) if field.name not in _FORGOTTEN]
 
 
@@ -64,7 +64,7 @@ class Daemon:
             return
         batch, self._inbox = self._inbox, []
         effects = []
-        for command in [Tick(), *batch]:
+        for command in [*batch, Tick()]:
             if isinstance(command, Submit):
                 command = replace(command, known=self._known(command))
             effects += self.core.step(command, self._clockwork.now)

@@ -19,7 +19,7 @@ from rainbowd.resources.totals import Totals
 from rainbowd.store.repo import Repo
 from tests.unit.daemon import made
 
-FORGOTTEN = {"failures", "not_before", "retry_armed", "is_ready"}  # what a restart may forget
+FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
 ALIVE = sorted(set(JobState) - TERMINAL)
 
 
