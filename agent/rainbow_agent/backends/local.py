@@ -21,7 +21,7 @@ from rainbow_agent.backends import processes
 from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
 from rainbow_agent.backends.launching import RUNNER, LocalSettings, kill_child, spawn, specification
 from rainbow_agent.backends.retention import Retention
-from rainbow_agent.backends.rundir import RunDir, latest_run, tell
+from rainbow_agent.backends.rundir import Claim, RunDir, latest_run, tell
 from rainbow_agent.core.commands import Fate, RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Totals
@@ -144,7 +144,11 @@ class LocalBackend:
 
     async def _recover_one(self, row: AttemptRow, same_boot: bool) -> list[RunNews]:
         directory = RunDir(self._settings.jobs_dir, row.key, row.run)
-        if not same_boot and directory.result() is None:
+        result = directory.result()
+        if result is not None:
+            fate = await self._fate(directory, row.shape.time_limit_s)
+            return self._with_its_beginning(fate, directory, directory.claim())
+        if not same_boot:
             # Whether it had begun cannot be told for sure any more, so it is not run again.
             return [RunEnded(row.key, row.run, "lost", None, "the machine was restarted before the job had ended")]
         while (claim := directory.claim()) is None:
@@ -158,9 +162,13 @@ class LocalBackend:
             self._watch(_Watched(directory, claim.pid, pidfd, row.shape.time_limit_s, child=False))
             return [RunBegan(row.key, row.run, str(claim.pid))]
         fate = await self._fate(directory, row.shape.time_limit_s)
+        return self._with_its_beginning(fate, directory, claim)
+
+    def _with_its_beginning(self, fate: RunNews, directory: RunDir, claim: Claim | None) -> list[RunNews]:
         if isinstance(fate, RunEnded) and fate.fate == "returned":
             return [fate]
-        return [RunBegan(row.key, row.run, str(claim.pid), self._began_at(directory)), fate]
+        native_id = None if claim is None or claim.pid is None or claim.pid < 0 else str(claim.pid)
+        return [RunBegan(directory.key, directory.run, native_id, self._began_at(directory)), fate]
 
     def _began_at(self, directory: RunDir) -> float | None:
         result = directory.result()

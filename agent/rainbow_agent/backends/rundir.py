@@ -32,6 +32,9 @@ class Claim:
     boot_id: str
 
 
+_UNREADABLE: Final = Claim(-1, 0, "")  # by somebody who died with the machine: no process of this boot
+
+
 class RunDir:
     def __init__(self, jobs: Path, key: Key, run: int) -> None:
         self.key = key
@@ -49,7 +52,12 @@ class RunDir:
             document = orjson.loads((self.path / "claim").read_bytes())
         except FileNotFoundError:
             return None
-        return Claim(document["pid"], document["start_ticks"], document["boot_id"])
+        except ValueError:  # its content was never written to the disk before the power went
+            return _UNREADABLE
+        try:
+            return Claim(document["pid"], document["start_ticks"], document["boot_id"])
+        except (KeyError, TypeError):
+            return _UNREADABLE
 
     def fence(self) -> bool:
         """Claim it so that no runner ever can. False if a runner was first."""
@@ -65,9 +73,10 @@ class RunDir:
         return True
 
     def result(self) -> dict[str, Any] | None:
+        """None also for a broken one: then nobody knows how it ended."""
         try:
             document = orjson.loads((self.path / "result").read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, ValueError):
             return None
         return document if isinstance(document, dict) else None
 

@@ -5,7 +5,7 @@ Whose turn it is, the schedule decides; what became of a run, the backend says. 
 
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
-from rainbow_agent.core.attempts import Attempt, InvariantError
+from rainbow_agent.core.attempts import Attempt
 from rainbow_agent.core.bidder import Bidder
 from rainbow_agent.core.ledger import Ledger
 from rainbow_agent.core.model import Key
@@ -112,7 +112,9 @@ class Runs:
         if attempt is None:
             return
         if attempt.phase != "launching":
-            raise InvariantError(f"{command.key}: a run that was reported as running cannot be fenced off")
+            # It was reported as running, so it had a claim, and somebody has removed it.
+            self.finish(attempt, "lost", now, reason="its run directory is gone; how it ended is unknown")
+            return
         if attempt.cancel:
             self.finish(attempt, "cancelled", now, reason="cancelled before it ran")
             return

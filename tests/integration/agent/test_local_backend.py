@@ -181,6 +181,42 @@ async def test_a_result_counts_even_after_a_reboot(rig: Rig) -> None:
     assert (ended.fate, ended.exit_code) == ("failed", 7)
 
 
+@pytest.mark.parametrize("same_boot", [True, False])
+@pytest.mark.parametrize("claim", [None, b"", b"{}", b"\0\0\0"])
+async def test_a_result_counts_without_a_claim(rig: Rig, claim: bytes | None, same_boot: bool) -> None:
+    await rig.launch("sh", "-c", "exit 7")
+    await rig.end()
+    file = RunDir(rig.jobs, KEY, 1).path / "claim"
+    file.unlink()
+    if claim is not None:
+        file.write_bytes(claim)
+    began, ended = await rig.recover("running", same_boot)
+    assert isinstance(began, RunBegan)
+    assert began.native_id is None
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.exit_code) == ("failed", 7)
+
+
+@pytest.mark.parametrize("result", [None, b"", b'{"exit_code": 0, "si'])
+async def test_what_the_power_cut_left_is_lost_and_not_run_again(rig: Rig, result: bytes | None) -> None:
+    directory = RunDir(rig.jobs, KEY, 1)
+    directory.path.mkdir(parents=True)
+    (directory.path / "claim").touch()
+    if result is not None:
+        (directory.path / "result").write_bytes(result)
+    *_, ended = await rig.recover()
+    assert isinstance(ended, RunEnded)
+    assert ended.fate == "lost"
+
+
+def test_the_runner_writes_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that is nearly full takes a part and then, with luck, the rest."""
+    write = os.write
+    monkeypatch.setattr(runner.os, "write", lambda fd, data: write(fd, data[:3]))
+    path = runner.write_whole(str(tmp_path), "result.partial", {"kind": "exit", "exit_code": 0}, durable=False)
+    assert orjson.loads(Path(path).read_bytes()) == {"kind": "exit", "exit_code": 0}
+
+
 async def test_a_request_that_nobody_understands_fails_alone(rig: Rig) -> None:
     await rig.backend.launch(Launch(KEY, 1, Shape(), '{"command": []}', (Share(0, 1),)))
     ended = await rig.next()

@@ -6,7 +6,6 @@ import pytest
 
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
-from rainbow_agent.core.attempts import InvariantError
 from rainbow_agent.core.bidder import PAUSE_S, No, Yes
 from rainbow_agent.core.machine import STATE_INTERVAL_S, AgentMachine, MachineSettings
 from rainbow_agent.core.model import Key, Shape, Totals
@@ -267,8 +266,15 @@ def test_a_fenced_run_is_launched_again_under_the_next_number(driver: Driver) ->
     # News of the first run changes nothing any more.
     assert only(driver.step(c.RunEnded(key(1), 1, "failed", 1)), e.SaveAttempt) == []
     driver.step(c.RunBegan(key(1), 2))
-    with pytest.raises(InvariantError):
-        driver.step(c.RunFenced(key(1), 2))
+
+
+def test_a_running_job_whose_directory_is_gone_is_lost(driver: Driver) -> None:
+    driver.run(1)
+    driver.crash()
+    driver.connect()
+    effects = driver.step(c.RunFenced(key(1), 1))
+    assert only(effects, e.Launch) == []
+    assert events(effects) == [(2, "lost")]
 
 
 def test_a_fenced_run_that_was_cancelled_is_not_launched(driver: Driver) -> None:
