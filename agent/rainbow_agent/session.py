@@ -127,7 +127,7 @@ class Target:
 
 
 class Connector:
-    """Keeps a session, for ever. Returns only if told not to come back, and raises RefusedError at a first 401."""
+    """Keeps a session, for ever: `run` never returns, and raises RefusedError if told not to come back."""
 
     def __init__(self, target: Target, receiver: Receiver, rand: Callable[[], float] = random.random) -> None:
         self._target = target

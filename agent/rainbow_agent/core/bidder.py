@@ -29,24 +29,33 @@ class Bidder:
         self._schedule = schedule
         self._prices = prices
         self._queue_max = queue_max
-        self._paused_until = float("-inf")
+        self.paused_until: float | None = None
         self._paused_for = ""
 
     def pause(self, reason: str, now: float) -> None:
         """The cluster itself is not fit to run jobs. Without this it would win them again and again."""
-        self._paused_until = now + PAUSE_S
+        self.paused_until = now + PAUSE_S
         self._paused_for = reason
+
+    def resume(self, now: float) -> bool:
+        """True once, when a pause is over."""
+        if self.paused_until is None or now < self.paused_until:
+            return False
+        self.paused_until = None
+        return True
 
     def hindrance(self, now: float) -> str | None:
         """Why no job at all is taken just now, or None."""
-        return f"jobs cannot be started here: {self._paused_for}" if now < self._paused_until else None
+        if self.paused_until is None or now >= self.paused_until:
+            return None
+        return f"jobs cannot be started here: {self._paused_for}"
 
     def objection(self, shape: Shape) -> str | None:
         """Why this job cannot be taken at all, or None."""
         never = why_never(shape, self._schedule.totals)
         if never is not None:
             return never
-        ahead = self._schedule.queued + self._schedule.waiting
+        ahead = self._schedule.ahead
         if ahead >= self._queue_max:
             wait = "1 job waits" if ahead == 1 else f"{ahead} jobs wait"
             return f"queue is full: {wait} here, the limit is {self._queue_max}"

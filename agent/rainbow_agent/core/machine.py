@@ -48,6 +48,10 @@ class AgentMachine:
         self._state_sent: Free | None = None
         self._state_sent_at = float("-inf")
         self._state_version = -1
+        # A daemon offers again what was refused when it hears of a new state, so a refusal must be followed by one.
+        self._refused_since_push = False
+        self._push_anyway = False  # although what is free may be the same
+        self._ahead = 0
 
     # --- driving it
 
@@ -75,9 +79,13 @@ class AgentMachine:
             case c.SessionClosed():
                 self._session_closed()
             case c.Offers(items):
-                self._ledger.do(e.SendBids(tuple((offer.key, self._bid(offer, now)) for offer in items)))
+                bids = tuple((offer.key, self._bid(offer, now)) for offer in items)
+                self._refused_since_push |= any(isinstance(bid, No) for _, bid in bids)
+                self._ledger.do(e.SendBids(bids))
             case c.Awards(items):
-                self._ledger.do(e.SendAwardAnswers(tuple(self._award(award, now) for award in items)))
+                answers = tuple(self._award(award, now) for award in items)
+                self._refused_since_push |= any(answer.refusal is not None for answer in answers)
+                self._ledger.do(e.SendAwardAnswers(answers))
             case c.Starts(keys):
                 for key in keys:
                     self._runs.start(key, now)
@@ -106,14 +114,15 @@ class AgentMachine:
         for key in self._holds.take_lapsed(now):
             self._schedule.drop_hold(key)
         self._runs.launch_due(now)
+        self._reconsider(now)
         self._push_state(now)
         return self._ledger.settle(send_reports=self._welcomed)
 
     def next_deadline(self) -> float | None:
-        deadlines = [self._holds.next_lapse()]
+        deadlines = [self._holds.next_lapse(), self._bidder.paused_until]
         if not self._runs.stopping:
             deadlines.append(self._schedule.retry_at())
-        if self._welcomed and self._state_version != self._schedule.version:
+        if self._welcomed and self._push_is_due:
             deadlines.append(self._state_sent_at + STATE_INTERVAL_S)
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
@@ -246,11 +255,26 @@ class AgentMachine:
         self._state_sent = self._schedule.free()
         self._state_sent_at = now
         self._state_version = self._schedule.version
+        self._refused_since_push = False
+        self._push_anyway = False
+
+    def _reconsider(self, now: float) -> None:
+        """Whether what was refused might be taken now, for a reason that what is free does not tell."""
+        if self._bidder.resume(now):
+            self._push_anyway = True
+        ahead = self._schedule.ahead
+        if ahead < self._ahead and self._refused_since_push and self._unfit(now) is None:
+            self._push_anyway = True
+        self._ahead = ahead
+
+    @property
+    def _push_is_due(self) -> bool:
+        return self._push_anyway or self._state_version != self._schedule.version
 
     def _push_state(self, now: float) -> None:
-        version = self._schedule.version
-        if self._welcomed and version != self._state_version and now >= self._state_sent_at + STATE_INTERVAL_S:
+        if self._welcomed and self._push_is_due and now >= self._state_sent_at + STATE_INTERVAL_S:
             before = self._state_sent
+            anyway = self._push_anyway or self._refused_since_push
             self._remember_state(now)
-            if self._state_sent is not None and self._state_sent != before:
+            if self._state_sent is not None and (anyway or self._state_sent != before):
                 self._ledger.do(e.SendState(self._state_sent))

@@ -76,6 +76,11 @@ class Schedule:
     def waiting(self) -> int:
         return len(self._waiting)
 
+    @property
+    def ahead(self) -> int:
+        """How many a newcomer would find waiting, bids among them."""
+        return len(self._queue) + len(self._waiting)
+
     def free(self) -> Free:
         return Free(
             nodes=self._nodes.wholly_free,

@@ -367,3 +367,55 @@ def test_the_state_is_pushed_but_not_too_often(driver: Driver) -> None:
     driver.now = deadline
     [state] = only(driver.step(c.Tick()), e.SendState)
     assert (state.free.cores, state.free.running) == (2, 2)
+
+
+def test_the_end_of_a_pause_is_told_once(driver: Driver) -> None:
+    """The daemon would not offer again otherwise: what is free is what it was."""
+    driver.start(1)
+    driver.now += 1.0
+    driver.step(c.RunEnded(key(1), 1, "returned", None, "no space left"))
+    assert isinstance(driver.bid(2), No)
+    assert driver.machine.next_deadline() == driver.now + PAUSE_S
+    driver.now += PAUSE_S
+    assert len(only(driver.step(c.Tick()), e.SendState)) == 1
+    assert driver.machine.next_deadline() is None
+    driver.now += 1.0
+    assert only(driver.step(c.Tick()), e.SendState) == []
+
+
+@pytest.mark.parametrize("gone", ["release", "lapse", "cancel"])
+def test_a_full_queue_that_has_room_again_says_so(gone: str) -> None:
+    driver = Driver(queue_max=1)
+    driver.connect()
+    driver.now = 10.0
+    if gone == "cancel":
+        driver.accept(1)
+    else:
+        assert isinstance(driver.bid(1), Yes)
+    assert isinstance(driver.bid(2), No)
+    driver.now += 30.0 if gone == "lapse" else 1.0
+    command: c.Command = c.Tick()
+    if gone != "lapse":
+        command = c.Releases((key(1),)) if gone == "release" else c.Cancels((key(1),))
+    assert len(only(driver.step(command), e.SendState)) == 1
+    assert driver.machine.next_deadline() is None
+
+
+def test_a_hold_that_goes_is_not_told_if_nobody_was_refused(driver: Driver) -> None:
+    driver.now = 10.0
+    assert isinstance(driver.bid(1), Yes)
+    assert only(driver.step(c.Releases((key(1),))), e.SendState) == []
+    assert driver.machine.next_deadline() is None
+
+
+def test_a_change_after_a_refusal_is_told_even_if_what_is_free_is_the_same() -> None:
+    driver = Driver(queue_max=1)
+    driver.connect()
+    driver.run(1)
+    driver.now = 10.0
+    driver.start(2)  # this is pushed
+    assert isinstance(driver.bid(3), No)
+    driver.step(c.Cancels((key(2),)))
+    driver.start(4)  # and now it looks as it did
+    driver.now += STATE_INTERVAL_S
+    assert len(only(driver.step(c.Tick()), e.SendState)) == 1
