@@ -4,6 +4,7 @@ import asyncio
 import errno
 import os
 import sys
+import time
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -22,7 +23,8 @@ from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Shape, Share, Totals
 from rainbow_protocol.job import JobRequest
 
-KEY = Key("000000000001", 1)
+# Leftovers of a job are found by its id in their environment, so tests that run at once must not share one.
+KEY = Key(JobIds().next(time.time()), 1)
 
 
 class Rig:
@@ -73,18 +75,16 @@ async def test_devices_belong_to_tasks(rig: Rig) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("timeout", "25", "sleep", "20"),
-        ("timeout", "-s", "CONT", "25", "sh", "-c", "trap '' TERM; sleep 20 & wait; wait"),
-        ("sh", "-c", "[ $RAINBOW_TASK_ID = 0 ] || exec setsid sleep 20"),
+        ("timeout", "2500", "sleep", "2000"),
+        ("timeout", "-s", "CONT", "2500", "sh", "-c", "trap '' TERM; sleep 2000 & wait; wait"),
+        ("sh", "-c", "[ $RAINBOW_TASK_ID = 0 ] || exec setsid sleep 2000"),
     ],
 )
 async def test_the_time_limit_reaches_tasks_that_left_their_group(rig: Rig, command: tuple[str, ...]) -> None:
-    begun = asyncio.get_running_loop().time()
     await rig.launch(*command, shape=Shape(tasks=2, time_limit_s=1.0), share=Share(0, 2))
     ended = await rig.end()
     assert isinstance(ended, RunEnded)
     assert (ended.fate, ended.reason) == ("failed", "time limit of 1 s exceeded")
-    assert asyncio.get_running_loop().time() - begun < 6
 
 
 async def test_a_job_that_is_being_launched_has_not_ended(rig: Rig) -> None:
