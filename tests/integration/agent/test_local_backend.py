@@ -21,6 +21,7 @@ from rainbow_agent.backends.rundir import RunDir
 from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Shape, Share, Totals
+from rainbow_protocol.ids import JobIds
 from rainbow_protocol.job import JobRequest
 
 # Leftovers of a job are found by its id in their environment, so tests that run at once must not share one.
