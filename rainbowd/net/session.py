@@ -18,7 +18,7 @@ from rainbow_protocol.messages.common import Goodbye, error
 
 _log = structlog.get_logger()
 _ids: Final = count(1)
-CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_POLICY, CLOSE_TRY_LATER = 1000, 1001, 1008, 1013
+CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_POLICY = 1000, 1001, 1008
 CLOSE_S: Final = 5.0  # for the last frames and the closing handshake
 _CUT_OFF_S: Final = 1.0
 _WRITE_S: Final = limits.PING_INTERVAL_S + limits.PING_TIMEOUT_S  # pings wait behind a frame that nobody reads

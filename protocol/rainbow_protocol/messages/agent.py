@@ -1,7 +1,8 @@
 """Endpoint /v1/agent: what a cluster's agent and the daemon say to each other.
 
 Everything about a job carries (job, attempt). A message about an attempt that
-is not the current one changes nothing; the daemon answers it with `releases`.
+is not the current one changes nothing: the daemon releases a stale Yes or
+acceptance, and acknowledges a stale report so that it is not sent again.
 """
 
 from typing import Annotated, Literal, Self
@@ -185,7 +186,7 @@ class Cancels(WireModel):
 
 
 class Ack(AttemptRef):
-    """The report with this `seq` is on the daemon's disk; so are those before it."""
+    """The report with this `seq` is on the daemon's disk, or no longer matters; so it is with those before it."""
 
     seq: int = Field(ge=1, le=limits.REPORT_SEQ_MAX)
 
