@@ -83,6 +83,11 @@ class Session(ABC):
             await self.connection.close(self._close_code, self._close_reason)
         except ConnectionClosed:
             self.closing = True
+        except AttributeError:
+            # Python 3.11 aborts a transport that is closed already in this way: websockets then means "closed".
+            if self.connection.state is not State.CLOSED:
+                raise
+            self.closing = True
         finally:
             watch.cancel()
             if self._deadline is not None:
