@@ -124,7 +124,7 @@ class Agent:
                 await self._inbox.put(Envelope(c.SessionWelcomed(), link))
             case wire.ReadOutput():
                 self._desk.ask(message, link)
-            case Goodbye() | Error():
+            case Goodbye() | Error() | wire.GraphTaken():
                 pass  # the session has dealt with them
             case _:
                 await self._inbox.put(Envelope(translate.command(message), link))

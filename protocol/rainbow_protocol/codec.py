@@ -7,9 +7,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
-from rainbow_protocol.job import one_line
 from rainbow_protocol.messages.agent import FromAgent, ToAgent
 from rainbow_protocol.messages.client import FromClient, ToClient
+from rainbow_protocol.wire import one_line
 
 M = TypeVar("M")
 

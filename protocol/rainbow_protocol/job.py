@@ -1,11 +1,13 @@
 """What a user asks for, and the states a job goes through, as everybody spells them."""
 
-import re
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from rainbow_protocol import limits
+from rainbow_protocol.program import CommandWord, EnvText, Program, TaskCount
+from rainbow_protocol.resources import Constraint, FieldName, Needs, Requirement, Scalar, vertices
+from rainbow_protocol.wire import Line, WireModel
 
 JobState = Literal[
     "pending",
@@ -26,29 +28,10 @@ TERMINAL_STATES: frozenset[JobState] = frozenset({"completed", "failed", "cancel
 ClusterName = Annotated[
     str, StringConstraints(pattern=limits.NAME_PATTERN, max_length=limits.NAME_CHARS_MAX, min_length=1)
 ]
-# Control characters (C1 too) and the Unicode line ends: in a name or a reason they could forge a line of a log,
-# or speak to a terminal.
-_NOT_OF_A_LINE = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
-_CONTROLS = re.compile(f"[{_NOT_OF_A_LINE}]")
-Line = StringConstraints(pattern=f"^[^{_NOT_OF_A_LINE}]*$")
-
-
-def one_line(text: str) -> str:
-    return text if text.isprintable() else _CONTROLS.sub(" ", text)
-
-
-# A reason often quotes somebody else's words, so it is cleaned, not refused: one odd byte in an error text must not
-# make an agent's whole batch of reports undeliverable.
-Reason = Annotated[str, StringConstraints(max_length=limits.REASON_CHARS_MAX), AfterValidator(one_line)]
-# The bound also makes pydantic refuse text that UTF-8 cannot hold, which could not be sent.
-_CommandWord = Annotated[str, StringConstraints(max_length=limits.COMMAND_CHARS_MAX)]
-_EnvText = Annotated[str, StringConstraints(max_length=limits.ENV_CHARS_MAX)]
-
-
-class WireModel(BaseModel):
-    """Unknown fields are ignored so that a newer peer can say more; types are not coerced."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+SubsystemName = Annotated[
+    str,
+    StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=limits.NAME_CHARS_MAX),
+]
 
 
 class Shape(WireModel):
@@ -62,6 +45,7 @@ class Shape(WireModel):
     tasks: int = Field(default=1, ge=1, le=limits.TASKS_MAX)
     cores_per_task: int = Field(default=1, ge=1, le=limits.CORES_PER_TASK_MAX)
     gpus_per_task: int = Field(default=0, ge=0, le=limits.GPUS_PER_TASK_MAX)
+    exclusive: bool = Field(default=False, description="the nodes are for this job alone, whatever it uses of them")
     time_limit_s: float | None = Field(default=None, gt=0, le=limits.TIME_LIMIT_S_MAX)
 
     @model_validator(mode="after")
@@ -71,20 +55,50 @@ class Shape(WireModel):
         return self
 
 
-class JobRequest(WireModel):
-    """A job as the user describes it."""
+class Dependency(WireModel):
+    """As Flux writes them (RFC 26): another job of the same cluster that this one waits for, or that waits for it."""
 
-    command: list[_CommandWord] = Field(min_length=1, max_length=limits.COMMAND_WORDS_MAX, fail_fast=True)
+    type: Annotated[str, Line] = Field(default="", max_length=limits.RESOURCE_NAME_CHARS_MAX)
+    scheme: Annotated[str, Line] = Field(min_length=1, max_length=limits.RESOURCE_NAME_CHARS_MAX)
+    value: Annotated[str, Line] = Field(max_length=limits.RESOURCE_VALUE_CHARS_MAX)
+    scope: Annotated[str, Line] = Field(default="", max_length=limits.RESOURCE_NAME_CHARS_MAX)
+
+
+class JobRequest(WireModel):
+    """A job as the user describes it.
+
+    `needs` says more than `shape` can; where it is given, it alone decides which clusters could hold the job, and
+    `shape` is what a cluster that counts only nodes, cores and gpus would have to set aside. `requires` and
+    `constraint` are about every node that the job uses. A `program` is run instead of `command`, which is then
+    only what people are shown.
+    """
+
+    command: list[CommandWord] = Field(min_length=1, max_length=limits.COMMAND_WORDS_MAX, fail_fast=True)
     shape: Shape = Shape()
     name: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.JOB_NAME_CHARS_MAX)
     cwd: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.CWD_CHARS_MAX)
-    env: dict[_EnvText, _EnvText] = Field(default_factory=dict, max_length=limits.ENV_VARIABLES_MAX)
+    env: dict[EnvText, EnvText] = Field(default_factory=dict, max_length=limits.ENV_VARIABLES_MAX)
     clusters: list[ClusterName] | None = Field(
         default=None,
         min_length=1,
         max_length=limits.CLUSTERS_WANTED_MAX,
         description="only these, any if absent",
     )
+    needs: Needs | None = None
+    requires: list[Requirement] = Field(default_factory=list, max_length=limits.RESOURCE_CONDITIONS_MAX)
+    constraint: Constraint | None = None
+    program: Program | None = None
+    task_count: TaskCount | None = Field(default=None, description="processes, if not one for each task of the shape")
+    image: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.IMAGE_CHARS_MAX)
+    queue: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.RESOURCE_NAME_CHARS_MAX)
+    dependencies: list[Dependency] = Field(default_factory=list, max_length=limits.DEPENDENCIES_MAX)
+    parameters: dict[FieldName, Scalar] = Field(default_factory=dict, max_length=limits.PARAMETERS_MAX)
+
+    @model_validator(mode="after")
+    def _needs_are_bounded(self) -> Self:
+        if self.needs is not None and vertices(self.needs) > limits.RESOURCE_VERTICES_MAX:
+            raise ValueError(f"the request has more than {limits.RESOURCE_VERTICES_MAX} resources")
+        return self
 
     @field_validator("command")
     @classmethod

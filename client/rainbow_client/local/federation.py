@@ -13,12 +13,11 @@ import yaml
 
 from rainbow_client.client import Client
 from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
-from rainbow_client.errors import ConfigError, FederationError, Refused
+from rainbow_client.errors import ConfigError, FederationError
 from rainbow_client.local.layout import DAEMON, Layout
 from rainbow_client.local.presets import Preset, preset
 from rainbow_client.local.processes import Process, log_size, log_tail, reap, spawn
 from rainbow_client.private_files import write_private
-from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.ids import REGISTRATION_PREFIX, new_secret
 from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES, Totals
 
@@ -160,15 +159,12 @@ class Federation:
         async with Client(config.daemon, registration_secret=config.registration_secret) as client:
             for one in missing:
                 totals = Totals(nodes=one.nodes, cores_per_node=one.cores_per_node, gpus_per_node=one.gpus_per_node)
-                try:
-                    made = await client.register_cluster(one.name, totals)
-                except Refused as refused:
-                    if refused.code != ErrorCode.CLUSTER_EXISTS:
-                        raise
+                made = await client.register_cluster(one.name, totals)
+                if made.secret is None:
                     raise FederationError(
                         f"cluster {one.name} is registered, but {self.layout.agent_config(one.name)} is missing",
                         "Put the file back, or start afresh in another --dir.",
-                    ) from None
+                    )
                 self._write_agent_config(one, config.daemon, made.secret)
                 config = config.with_cluster(ConfiguredCluster(one.name, made.token, made.secret))
                 write_config(self.layout.client_config, config)

@@ -10,11 +10,17 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
-from rainbow_protocol.job import Free, JobRequest, Line, Reason, Shape, Totals, WireModel
+from rainbow_protocol.job import Free, JobRequest, Shape, Totals
 from rainbow_protocol.messages.common import Attempt, Error, Goodbye, JobId, Offset, RequestId
+from rainbow_protocol.resources import Constraint, Needs, Requirement
+from rainbow_protocol.wire import Line, Reason, WireModel
 
 # The first bad item is enough: explaining each of a thousand would hold up everybody else.
 _BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
+
+
+# SHA-256 of a document as it stands in its file.
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
 class AttemptRef(WireModel):
@@ -39,6 +45,20 @@ class AgentHello(WireModel):
     backend: Annotated[str, Line] = Field(max_length=limits.BACKEND_CHARS_MAX)
     resources: Totals
     free: Free | None = None
+    graph: Digest | None = Field(default=None, description="of the document that describes it, if it has one")
+
+
+class GraphPart(WireModel):
+    """One piece of the document whose digest was told, zlib-compressed as a whole, then cut; the last says so.
+
+    Sent when the welcome asks for it, and again, after a new digest, whenever the cluster changes.
+    """
+
+    type: Literal["graph_part"] = "graph_part"
+    digest: Digest
+    bytes: int = Field(ge=1, le=limits.GRAPH_BYTES_MAX, description="of the document, before it was compressed")
+    data: str = Field(max_length=limits.GRAPH_PART_CHARS_MAX, description="base64")
+    last: bool
 
 
 class InventoryItem(AttemptRef):
@@ -140,12 +160,28 @@ class AgentWelcome(WireModel):
     type: Literal["welcome"] = "welcome"
     cluster: str
     version: str
+    send_graph: bool = Field(default=False, description="the daemon does not have the document of the hello's digest")
+
+
+class GraphTaken(WireModel):
+    """The description is on the daemon's disk and in use; or, with `error`, it was refused and the old one stays."""
+
+    type: Literal["graph_taken"] = "graph_taken"
+    digest: str
+    error: str | None = None
 
 
 class Offer(AttemptRef):
-    """What is needed to bid, and no more: not the command, not the environment."""
+    """What is needed to bid, and no more: not the command, not the environment.
+
+    `needs`, `requires` and `constraint` are there if the request says more than its shape can.
+    """
 
     shape: Shape
+    needs: Needs | None = None
+    requires: list[Requirement] = Field(default_factory=list)
+    constraint: Constraint | None = None
+    queue: str | None = None
     deadline_ms: int = Field(ge=0, description="answer within so many milliseconds")
     hold_s: float = Field(ge=0, description="a Yes holds its place this long, if nothing else comes")
 
@@ -209,10 +245,10 @@ class ReadOutput(WireModel):
 
 
 FromAgent = Annotated[
-    AgentHello | Inventory | Bids | AwardAnswers | Reports | ClusterState | Output | Goodbye | Error,
+    AgentHello | GraphPart | Inventory | Bids | AwardAnswers | Reports | ClusterState | Output | Goodbye | Error,
     Field(discriminator="type"),
 ]
 ToAgent = Annotated[
-    AgentWelcome | Offers | Awards | Starts | Releases | Cancels | Acks | ReadOutput | Goodbye | Error,
+    AgentWelcome | GraphTaken | Offers | Awards | Starts | Releases | Cancels | Acks | ReadOutput | Goodbye | Error,
     Field(discriminator="type"),
 ]

@@ -4,14 +4,16 @@ Each request carries an `id` chosen by the client; what answers it carries the
 same number in `ref`. Requests may overlap; answers come in any order.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
-from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, Totals, WireModel
+from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, SubsystemName, Totals
 from rainbow_protocol.messages.agent import OutputChunk
 from rainbow_protocol.messages.common import Error, Goodbye, JobId, Offset, RequestId
+from rainbow_protocol.resources import Scalar
+from rainbow_protocol.wire import WireModel
 
 # The first bad item is enough: explaining each of a thousand would hold up everybody else.
 _BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
@@ -100,12 +102,79 @@ class Logs(Request):
     wait_s: float = Field(default=0, ge=0, le=limits.OUTPUT_WAIT_S_MAX)
 
 
+class DocumentPart(Request):
+    """One piece of a document, in order: zlib-compressed as a whole, then cut. `register_…` then refers to it.
+
+    A session has one document at a time; another number begins anew. Needs the registration secret.
+    """
+
+    type: Literal["document_part"] = "document_part"
+    document: RequestId
+    data: str = Field(max_length=limits.GRAPH_PART_CHARS_MAX, description="base64")
+
+
+class DocumentRef(WireModel):
+    """A document whose parts were sent before; `bytes` is its length before it was compressed."""
+
+    document: RequestId
+    bytes: int = Field(ge=1, le=limits.GRAPH_BYTES_MAX)
+
+
 class RegisterCluster(Request):
-    """Needs the registration secret as the handshake's credential."""
+    """Needs the registration secret as the handshake's credential.
+
+    A name that is registered already keeps its credentials, and only its description is replaced. Refused, and
+    nothing changed, if there is no description to replace it with.
+    """
 
     type: Literal["register_cluster"] = "register_cluster"
     name: ClusterName
     resources: Totals | None = None
+    document: DocumentRef | None = None
+
+    @model_validator(mode="after")
+    def _described_once(self) -> Self:
+        if self.resources is not None and self.document is not None:
+            raise ValueError("give totals or a document, not both")
+        return self
+
+
+class RegisterSubsystem(Request):
+    """Attaches a subsystem's graph to a cluster's, or replaces it. Needs the registration secret."""
+
+    type: Literal["register_subsystem"] = "register_subsystem"
+    cluster: ClusterName
+    name: SubsystemName
+    document: DocumentRef
+
+
+class DeleteSubsystem(Request):
+    type: Literal["delete_subsystem"] = "delete_subsystem"
+    cluster: ClusterName
+    name: SubsystemName
+
+
+class DeleteCluster(Request):
+    """Refused while jobs are there, unless forced: they then count as lost. Needs the registration secret."""
+
+    type: Literal["delete_cluster"] = "delete_cluster"
+    name: ClusterName
+    force: bool = False
+
+
+class ShowCluster(Request):
+    """`part` asks for the graph itself too, piece by piece from 0 on."""
+
+    type: Literal["show_cluster"] = "show_cluster"
+    name: ClusterName
+    part: int | None = Field(default=None, ge=0, le=limits.REQUEST_ID_MAX)
+
+
+class Satisfy(Request):
+    """Asks which clusters could hold this, submitting nothing."""
+
+    type: Literal["satisfy"] = "satisfy"
+    request: JobRequest
 
 
 # --- daemon → client ------------------------------------------------------
@@ -250,12 +319,73 @@ class LogsAnswer(Answer):
 
 
 class Registered(Answer):
-    """The only time that secret and token are shown."""
+    """The only time that secret and token are shown; both are absent when a known cluster was updated."""
 
     type: Literal["registered"] = "registered"
     cluster: str
-    secret: str
-    token: str
+    secret: str | None = None
+    token: str | None = None
+    counts: dict[str, int | float] = Field(default_factory=dict, description="how many of each type it has")
+    warnings: list[str] = Field(default_factory=list)
+
+
+class NodeKind(WireModel):
+    """Equal nodes: what each of them has."""
+
+    nodes: int
+    contents: dict[str, int | float]
+    properties: list[str] = Field(default_factory=list)
+    attributes: dict[str, Scalar] = Field(default_factory=dict)
+    subsystems: list[str] = Field(default_factory=list)
+    hosts: str = Field(default="", description="some of their names, as a hostlist")
+
+
+class SubsystemInfo(WireModel):
+    name: str
+    vertices: int
+    attached_to: int = Field(description="how many vertices of the cluster have something of it")
+    types: dict[str, int] = Field(default_factory=dict)
+
+
+class ClusterShown(Answer):
+    """A cluster's description in brief. `tree` is for reading; `part` a piece of the whole graph, as asked for."""
+
+    type: Literal["cluster"] = "cluster"
+    name: str
+    state: Literal["online", "offline"]
+    described: Literal["graph", "limits", "totals"] | None
+    described_by: Literal["registration", "agent"] | None = None
+    described_at: float | None = None
+    counts: dict[str, int | float] = Field(default_factory=dict)
+    kinds: list[NodeKind] = Field(default_factory=list)
+    kinds_more: int = Field(default=0, description="kinds of node beyond those listed")
+    subsystems: list[SubsystemInfo] = Field(default_factory=list)
+    tree: list[str] = Field(default_factory=list)
+    free: Free | None = None
+    part: str | None = Field(default=None, description="base64 of a piece of the zlib-compressed JSON document")
+    parts: int | None = None
+
+
+class Match(WireModel):
+    """`instances` of the whole request fit at once; `numbers` tell more (docs/resources.md)."""
+
+    cluster: str
+    instances: int
+    nodes_matched: int
+    numbers: dict[str, int | float] = Field(default_factory=dict)
+
+
+class Mismatch(WireModel):
+    cluster: str
+    reason: str
+    needed: int | float | str | None = None
+    have: int | float | str | None = None
+
+
+class SatisfyAnswer(Answer):
+    type: Literal["satisfy_answer"] = "satisfy_answer"
+    matches: list[Match]
+    mismatches: list[Mismatch]
 
 
 FromClient = Annotated[
@@ -269,7 +399,13 @@ FromClient = Annotated[
     | Watch
     | Unwatch
     | Logs
+    | DocumentPart
     | RegisterCluster
+    | RegisterSubsystem
+    | DeleteSubsystem
+    | DeleteCluster
+    | ShowCluster
+    | Satisfy
     | Goodbye
     | Error,
     Field(discriminator="type"),
@@ -285,6 +421,8 @@ ToClient = Annotated[
     | Done
     | LogsAnswer
     | Registered
+    | ClusterShown
+    | SatisfyAnswer
     | Goodbye
     | Error,
     Field(discriminator="type"),

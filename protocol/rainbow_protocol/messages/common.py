@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from rainbow_protocol import limits
 from rainbow_protocol.errors import HINTS, ErrorCode
 from rainbow_protocol.ids import JOB_ID_PATTERN
-from rainbow_protocol.job import WireModel
+from rainbow_protocol.wire import WireModel
 
 JobId = Annotated[str, StringConstraints(pattern=JOB_ID_PATTERN)]
 Attempt = Annotated[int, Field(ge=1, le=limits.ATTEMPT_MAX)]

@@ -6,8 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from rainbow_protocol import codec, limits
-from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES, JobRequest, Shape, one_line
+from rainbow_protocol.job import JOB_STATES, TERMINAL_STATES, JobRequest, Shape
 from rainbow_protocol.messages.agent import Report
+from rainbow_protocol.wire import one_line
 
 REPORT: dict[str, Any] = {"job": "0123456789ab", "attempt": 1, "seq": 1, "event": "failed", "at": 0.0}
 

@@ -1,0 +1,70 @@
+"""A job of more than one command: tasks, groups of tasks, and what waits for what."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from rainbow_protocol import limits
+from rainbow_protocol.resources import TypeName
+from rainbow_protocol.wire import Line, WireModel
+
+# The bound also makes pydantic refuse text that UTF-8 cannot hold, which could not be sent.
+CommandWord = Annotated[str, StringConstraints(max_length=limits.COMMAND_CHARS_MAX)]
+EnvText = Annotated[str, StringConstraints(max_length=limits.ENV_CHARS_MAX)]
+TaskName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limits.JOB_NAME_CHARS_MAX)]
+NeedIndex = Annotated[int, Field(ge=0, lt=limits.NEEDS_MAX)]
+
+
+class TaskCount(WireModel):
+    """How many processes (RFC 14): so many in each slot, in all, or for each resource of a type. One is given."""
+
+    per_slot: int | None = Field(default=None, ge=1, le=limits.TASKS_MAX)
+    total: int | None = Field(default=None, ge=1, le=limits.TASKS_MAX)
+    per_resource: TypeName | None = None
+    per_resource_count: int = Field(default=1, ge=1, le=limits.TASKS_MAX)
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> Self:
+        if sum(part is not None for part in (self.per_slot, self.total, self.per_resource)) != 1:
+            raise ValueError("give one of per_slot, total and per_resource")
+        return self
+
+
+class Task(WireModel):
+    """A command, or a group to run. `need` is the position of its allocation in the job's `needs`.
+
+    Without `need` it runs in what its group has, or the job. A variable of `env` that is null is unset.
+    """
+
+    name: TaskName | None = None
+    command: list[CommandWord] = Field(default_factory=list, max_length=limits.COMMAND_WORDS_MAX, fail_fast=True)
+    group: TaskName | None = None
+    need: NeedIndex | None = None
+    slot: TypeName | None = None
+    count: TaskCount | None = None
+    env: dict[EnvText, EnvText | None] = Field(default_factory=dict, max_length=limits.ENV_VARIABLES_MAX)
+    cwd: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.CWD_CHARS_MAX)
+    depends_on: list[TaskName] = Field(default_factory=list, max_length=limits.PROGRAM_TASKS_MAX)
+    replicas: int = Field(default=1, ge=1, le=limits.REPLICAS_MAX)
+
+    @model_validator(mode="after")
+    def _a_command_or_a_group(self) -> Self:
+        if bool(self.command) == (self.group is not None):
+            raise ValueError("a task has a command or names a group, not both and not neither")
+        return self
+
+
+class Group(WireModel):
+    """Tasks that share one allocation, as in a batch job. Groups may run in groups."""
+
+    name: TaskName
+    need: NeedIndex | None = None
+    tasks: list[Task] = Field(min_length=1, max_length=limits.PROGRAM_TASKS_MAX)
+    depends_on: list[TaskName] = Field(default_factory=list, max_length=limits.PROGRAM_TASKS_MAX)
+
+
+class Program(WireModel):
+    """What a job runs when that is more than one command. Groups run where a task names them."""
+
+    tasks: list[Task] = Field(min_length=1, max_length=limits.PROGRAM_TASKS_MAX)
+    groups: list[Group] = Field(default_factory=list, max_length=limits.PROGRAM_GROUPS_MAX)
