@@ -1,0 +1,228 @@
+"""What the daemon keeps of every cluster: its classes of equal subtrees, shared with all clusters that have the same.
+
+A class is known by its content, so a kind of node that a hundred clusters have is one object, and what was found out
+about it for a request holds for all of them.
+"""
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
+
+import igraph
+import orjson
+
+from rainbowd.resources.classes import VERSION
+from rainbowd.resources.graph import Scalar
+from rainbowd.resources.traits import Trait
+from rainbowd.resources.units import Number, exact
+
+
+class UnreadableDescriptionError(Exception):
+    """A stored description is not of a kind that this version knows."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubtreeClass:
+    """Equal subtrees. `children` are classes and how many of each; `size` counts in `unit`."""
+
+    type: str
+    size: Number
+    unit: str
+    properties: frozenset[str]
+    attributes: tuple[tuple[str, Scalar], ...]
+    traits: tuple[Trait, ...]
+    children: tuple[tuple["SubtreeClass", int], ...]
+
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """Of itself and all that it holds."""
+        return self.types_below | {self.type}
+
+    @cached_property
+    def types_below(self) -> frozenset[str]:
+        return frozenset().union(*(child.types for child, _ in self.children))
+
+    @cached_property
+    def nesting(self) -> frozenset[str]:
+        """Types of which one holds another of the same type, somewhere in here."""
+        own = {self.type} & self.types_below
+        return frozenset(own).union(*(child.nesting for child, _ in self.children))
+
+    @cached_property
+    def is_bare(self) -> bool:
+        """Nothing here that a requirement could be about."""
+        return not (self.traits or self.attributes or self.properties)
+
+    @cached_property
+    def counts(self) -> dict[str, Number]:
+        """How much of each type it holds, itself included: vertices, or the sizes of pools."""
+        found: Counter[str] = Counter()
+        found[self.type] += self.size  # type: ignore[assignment]
+        for child, count in self.children:
+            for name, amount in child.counts.items():
+                found[name] += amount * count  # type: ignore[assignment]
+        return dict(found)
+
+    def below_type(self, name: str) -> frozenset[str]:
+        """The types that vertices of the named type hold, anywhere in here (itself included)."""
+        own = self.types_below if self.type == name else frozenset[str]()
+        return own.union(*(child.below_type(name) for child, _ in self.children if name in child.types))
+
+
+@dataclass(slots=True)
+class Skeleton:
+    """Nodes and what is above them, one by one; each comes after its parent."""
+
+    parents: "array[int]"
+    classes: list[SubtreeClass]
+    names: list[str]
+    ranks: "array[int]"
+
+
+@dataclass(eq=False)
+class ClusterModel:
+    """One cluster's resources. Never changed: a new description makes a new one, so what was cached goes with it."""
+
+    root: SubtreeClass
+    source: str
+    down: int
+    subsystems: list[dict[str, Any]]
+    skeleton: Skeleton | None
+    table: "ClassTable"
+    verdicts: dict[Any, Any] = field(default_factory=dict)
+    marked: dict[frozenset[Any], SubtreeClass] = field(default_factory=dict)
+
+    @property
+    def counts(self) -> dict[str, Number]:
+        return self.root.counts
+
+    @cached_property
+    def graph(self) -> igraph.Graph:
+        """The classes as a graph: an edge to each class of children, with how many there are (`count`)."""
+        order: dict[SubtreeClass, int] = {}
+        stack = [self.root]
+        while stack:
+            one = stack.pop()
+            if one not in order:
+                order[one] = len(order)
+                stack.extend(child for child, _ in reversed(one.children))
+        edges = [(order[one], order[child], count) for one in order for child, count in one.children]
+        graph = igraph.Graph(len(order), [(source, target) for source, target, _ in edges], directed=True)
+        graph.vs["subtree"] = list(order)
+        graph.es["count"] = [count for _, _, count in edges]
+        return graph
+
+    def occurrences(self) -> list[tuple[SubtreeClass, int]]:
+        """Every class with how often it occurs in the whole cluster, parents before children."""
+        graph = self.graph
+        times = [0] * graph.vcount()
+        times[0] = 1
+        order = graph.topological_sorting()
+        for vertex in order:
+            for edge in graph.es[graph.incident(vertex)]:
+                times[edge.target] += times[vertex] * edge["count"]
+        return [(graph.vs[vertex]["subtree"], times[vertex]) for vertex in order]
+
+
+class ClassTable:
+    """All classes that any cluster has at this moment, each once."""
+
+    def __init__(self) -> None:
+        self._known: WeakValueDictionary[Any, SubtreeClass] = WeakValueDictionary()
+
+    def load(self, description: bytes) -> ClusterModel:
+        data = orjson.loads(description)
+        if data["version"] != VERSION:
+            raise UnreadableDescriptionError(f"the description has version {data['version']}, this is {VERSION}")
+        traits: list[Trait] = [
+            (subsystem, name, tuple((key, value) for key, value in facts)) for subsystem, name, facts in data["traits"]
+        ]
+        trait_sets = [tuple(traits[number] for number in members) for members in data["trait_sets"]]
+        classes: list[SubtreeClass] = []
+        for kind, size, unit, properties, attributes, trait_set, children in data["classes"]:
+            below = tuple((classes[child], count) for child, count in children)
+            facts = tuple((key, value) for key, value in attributes)
+            classes.append(
+                self.intern(kind, exact(size), unit, frozenset(properties), facts, trait_sets[trait_set], below)
+            )
+        return ClusterModel(
+            classes[data["root"]],
+            data["source"],
+            data["down"],
+            data["subsystems"],
+            _skeleton(data["skeleton"], classes),
+            self,
+        )
+
+    def intern(
+        self,
+        kind: str,
+        size: Number,
+        unit: str,
+        properties: frozenset[str],
+        attributes: tuple[tuple[str, Scalar], ...],
+        traits: tuple[Trait, ...],
+        children: tuple[tuple[SubtreeClass, int], ...],
+    ) -> SubtreeClass:
+        key = (kind, size, unit, properties, attributes, traits, frozenset(children))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = SubtreeClass(kind, size, unit, properties, attributes, traits, children)
+        return known
+
+
+def _skeleton(data: dict[str, Any] | None, classes: list[SubtreeClass]) -> Skeleton | None:
+    if data is None:
+        return None
+    return Skeleton(
+        array("i", data["parents"]),
+        [classes[position] for position in data["classes"]],
+        data["names"],
+        array("i", data["ranks"]),
+    )
+
+
+def marked_root(model: ClusterModel, marks: dict[str, frozenset[int]]) -> SubtreeClass:
+    """The cluster with further properties (`marks`) on some of its nodes, given by their place in the skeleton.
+
+    Nodes that were equal stop being so when a request tells them apart by name; this splits their class for it.
+    """
+    skeleton = model.skeleton
+    key = frozenset(marks.items())
+    known = model.marked.get(key)
+    if known is not None or skeleton is None:
+        return model.root if known is None else known
+    above: list[Counter[SubtreeClass]] = [Counter() for _ in skeleton.parents]
+    split: dict[Any, SubtreeClass] = {}
+    upper = {id(one) for one, parent in zip(skeleton.classes, skeleton.parents, strict=True)}
+    root = model.root
+    for place in range(len(skeleton.parents) - 1, -1, -1):
+        one = skeleton.classes[place]
+        found = frozenset(mark for mark, places in marks.items() if place in places)
+        rest = tuple((child, count) for child, count in one.children if id(child) not in upper)
+        content = (one, found, frozenset(above[place].items()))
+        again = split.get(content)
+        if again is None:
+            again = split[content] = model.table.intern(
+                one.type,
+                one.size,
+                one.unit,
+                one.properties | found,
+                one.attributes,
+                one.traits,
+                (*rest, *above[place].items()),
+            )
+        parent = skeleton.parents[place]
+        if parent >= 0:
+            above[parent][again] += 1
+        else:
+            root = again
+    if len(model.marked) >= 64:
+        model.marked.clear()
+    model.marked[key] = root
+    return root
+
+

@@ -1,0 +1,64 @@
+"""Versions as software really writes them, put in order: 1.9 < 1.10, 1.0rc1 < 1.0, 9.4.0-1ubuntu1~20.04.
+
+The order is Debian's (numbers count as numbers, `~` comes before the end), with two additions: a pre-release comes
+before its release, and missing parts are zeros. There is no one scheme, so no library for one scheme would do.
+"""
+
+import re
+from functools import lru_cache
+
+_PARTS = re.compile(r"\d+|[A-Za-z]+|~")
+_BEFORE_RELEASE = frozenset({"dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview", "snapshot", "nightly"})
+# What a part sorts by: `~`, then a pre-release, then nothing more, then words, then numbers above zero.
+_TILDE, _PRE, _END, _WORD, _NUMBER = range(5)
+
+Key = tuple[tuple[int, int, str], ...]
+
+
+@lru_cache(maxsize=4096)
+def version_key(text: str) -> tuple[int, Key, Key]:
+    """Epoch, version, packaging revision: compare these."""
+    epoch, version, revision = split(text)
+    return epoch, _key(version), _key(revision)
+
+
+def split(text: str) -> tuple[int, str, str]:
+    text = text.strip().lower().removeprefix("v")
+    head, colon, rest = text.partition(":")
+    epoch = int(head[:9]) if colon and head.isdigit() else 0
+    version = rest if colon and head.isdigit() else text
+    base, dash, revision = version.partition("-")
+    # 1.0.0-rc1 is a pre-release, 9.4.0-1ubuntu1 a packaging of 9.4.0.
+    first = _PARTS.match(revision)
+    if dash and first and first.group() in _BEFORE_RELEASE:
+        return epoch, version, ""
+    return epoch, base, revision
+
+
+def within(version: str, low: str | None, high: str | None) -> bool:
+    """Both ends inclusive. A bound that names no packaging revision is about the version alone."""
+    return (low is None or compare(version, low) >= 0) and (high is None or compare(version, high) <= 0)
+
+
+def compare(version: str, bound: str) -> int:
+    """-1, 0 or 1. The bound's precision decides whether packaging revisions count."""
+    mine, other = version_key(version), version_key(bound)
+    if not other[2]:
+        mine, other = (mine[0], mine[1], ()), (other[0], other[1], ())
+    return (mine > other) - (mine < other)
+
+
+def _key(text: str) -> Key:
+    parts: list[tuple[int, int, str]] = []
+    for part in _PARTS.findall(text):
+        if part == "~":
+            parts.append((_TILDE, 0, ""))
+        elif part.isdigit():
+            number = int(part[:18])
+            parts.append((_NUMBER, number, "") if number else (_END, 0, ""))
+        else:
+            parts.append((_PRE, 0, part) if part in _BEFORE_RELEASE else (_WORD, 0, part))
+    # Zeros at the end say nothing: 9.4 is 9.4.0. The end itself sorts after `~` and pre-releases, before the rest.
+    while parts and parts[-1][0] == _END:
+        parts.pop()
+    return (*parts, (_END, 0, ""))
