@@ -23,7 +23,7 @@ from rainbow_agent.core.effects import (
 )
 from rainbow_agent.core.model import Key, Shape, Share
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _SAVE_ATTEMPT = """
 INSERT INTO attempts (job, attempt, phase, shape, work, run, seq, place, assignment, since, cancel)
@@ -150,6 +150,10 @@ class Journal:
             db.executescript(f"BEGIN IMMEDIATE;\n{schema}")
             db.execute("INSERT INTO meta VALUES ('agent_id', ?), ('boot_id', '')", (secrets.token_urlsafe(16),))
             db.execute("COMMIT")
+        elif version < SCHEMA_VERSION:
+            # The tables are the same. An agent of version 1 would share the nodes of an exclusive job, and run the
+            # words that describe a program in place of the program: it must not read this file.
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def _meta(self, key: str) -> str:
         found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()

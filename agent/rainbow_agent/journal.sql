@@ -33,4 +33,4 @@ CREATE TABLE reports (
     PRIMARY KEY (job, attempt, seq)
 ) STRICT, WITHOUT ROWID;
 
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;

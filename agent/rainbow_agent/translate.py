@@ -112,6 +112,7 @@ def _shape(shape: wire_job.Shape) -> Shape:
         gpus_per_task=shape.gpus_per_task,
         nodes=shape.nodes,
         time_limit_s=shape.time_limit_s,
+        exclusive=shape.exclusive,
     )
 
 

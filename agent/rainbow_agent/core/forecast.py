@@ -8,7 +8,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from rainbow_agent.core.model import Placement, Shape, Totals
-from rainbow_agent.core.placement import place
+from rainbow_agent.core.placement import place, taken, taken_of_a_node
 
 # Past so many visited segments a search stops looking for a hole and takes the end of the profile instead:
 # an answer that is late but true, in bounded time.
@@ -24,6 +24,7 @@ class Slot(NamedTuple):
 
 class Profile:
     def __init__(self, totals: Totals, now: float) -> None:
+        self._totals = totals
         self._times = [now]
         self._cores = [[totals.cores_per_node] * totals.nodes]
         self._gpus = [[totals.gpus_per_node] * totals.nodes]
@@ -70,7 +71,7 @@ class Profile:
 
     def _search(self, shape: Shape, duration_s: float, begin: float) -> Slot | None:
         times, cores_sum, gpus_sum = self._times, self._cores_sum, self._gpus_sum
-        need_cores, need_gpus = shape.cores, shape.gpus
+        need_cores, need_gpus = taken(shape, self._totals)
         count = len(times)
         first = max(0, bisect_right(times, begin) - 1)
         checked = first  # segments before this one, from `first` on, have enough in sum
@@ -98,7 +99,7 @@ class Profile:
             while last - 1 > first and times[last - 1] >= end:
                 last -= 1
             steps += last - first
-            placement = place(shape, *self._lowest(first, last, shape))
+            placement = place(shape, *self._lowest(first, last, shape), self._totals)
             if placement is not None:
                 return Slot(start, end, placement)
             if first == count - 1:
@@ -116,10 +117,10 @@ class Profile:
     def _shift(self, shape: Shape, slot: Slot, sign: int) -> None:
         first = self._split(slot.start)
         last = self._split(slot.end)
-        changes = [
-            (node, sign * tasks * shape.cores_per_task, sign * tasks * shape.gpus_per_task)
-            for node, tasks in slot.placement
-        ]
+        changes = []
+        for node, tasks in slot.placement:
+            cores, gpus = taken_of_a_node(shape, tasks, self._totals)
+            changes.append((node, sign * cores, sign * gpus))
         cores_change = sum(cores for _, cores, _ in changes)
         gpus_change = sum(gpus for _, _, gpus in changes)
         for index in range(first, last):

@@ -26,9 +26,11 @@ class Shape:
     gpus_per_task: int = 0
     nodes: int | None = None
     time_limit_s: float | None = None
+    exclusive: bool = False  # its nodes are for this job alone, whatever it uses of them
 
     @property
     def cores(self) -> int:
+        """What its tasks use. What it keeps from others is more if it is exclusive: see `placement.taken`."""
         return self.tasks * self.cores_per_task
 
     @property

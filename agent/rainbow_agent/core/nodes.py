@@ -1,6 +1,7 @@
 """What the nodes have free at this moment: the truth that starting a job goes by, where the profile only plans."""
 
 from rainbow_agent.core.model import Assignment, Placement, Shape, Share, Totals
+from rainbow_agent.core.placement import taken_of_a_node
 
 
 class Nodes:
@@ -26,19 +27,23 @@ class Nodes:
         """Also for jobs from before a restart: a cluster that was declared smaller since may go below zero."""
         for node, tasks, devices in assignment:
             if node < self._totals.nodes:
-                self.cores[node] -= tasks * shape.cores_per_task
-                self.cores_free -= tasks * shape.cores_per_task
-                self.gpus[node] -= tasks * shape.gpus_per_task
-                self._devices[node] = [device for device in self._devices[node] if device not in devices]
+                self._count(shape, node, tasks, -1)
+                left = [] if shape.exclusive else self._devices[node]
+                self._devices[node] = [device for device in left if device not in devices]
 
     def give_back(self, shape: Shape, assignment: Assignment) -> None:
         for node, tasks, devices in assignment:
             if node < self._totals.nodes:
-                self.cores[node] += tasks * shape.cores_per_task
-                self.cores_free += tasks * shape.cores_per_task
-                self.gpus[node] += tasks * shape.gpus_per_task
-                known = [device for device in devices if device < self._totals.gpus_per_node]
+                self._count(shape, node, tasks, +1)
+                every = self._totals.gpus_per_node
+                known = range(every) if shape.exclusive else [device for device in devices if device < every]
                 self._devices[node] = sorted({*self._devices[node], *known})
+
+    def _count(self, shape: Shape, node: int, tasks: int, sign: int) -> None:
+        cores, gpus = taken_of_a_node(shape, tasks, self._totals)
+        self.cores[node] += sign * cores
+        self.cores_free += sign * cores
+        self.gpus[node] += sign * gpus
 
     @property
     def wholly_free(self) -> int:

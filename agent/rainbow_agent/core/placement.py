@@ -5,8 +5,11 @@ from collections.abc import Sequence
 from rainbow_agent.core.model import Placement, Shape, Totals
 
 
-def place(shape: Shape, cores: Sequence[int], gpus: Sequence[int]) -> Placement | None:
+def place(shape: Shape, cores: Sequence[int], gpus: Sequence[int], totals: Totals) -> Placement | None:
     """A placement on nodes with `cores[i]` and `gpus[i]` free, or None. Deterministic: low nodes first."""
+    if shape.exclusive:
+        # Every task has a core, so a node with all of its cores free has nobody on it.
+        cores = [free if free == totals.cores_per_node else 0 for free in cores]
     if shape.nodes is None:
         return _pack(shape, cores, gpus)
     return _spread(shape, shape.nodes, cores, gpus)
@@ -56,6 +59,28 @@ def tasks_per_node_max(shape: Shape, totals: Totals) -> int:
     if shape.gpus_per_task:
         room = min(room, totals.gpus_per_node // shape.gpus_per_task)
     return room
+
+
+def nodes_min(shape: Shape, totals: Totals) -> int:
+    """On how many nodes it runs: as it says, or on as few as hold it."""
+    if shape.nodes is not None:
+        return shape.nodes
+    return -(-shape.tasks // max(1, tasks_per_node_max(shape, totals)))
+
+
+def taken_of_a_node(shape: Shape, tasks: int, totals: Totals) -> tuple[int, int]:
+    """The cores and gpus of a node that nobody else can have while so many of its tasks are there."""
+    if shape.exclusive:
+        return totals.cores_per_node, totals.gpus_per_node
+    return tasks * shape.cores_per_task, tasks * shape.gpus_per_task
+
+
+def taken(shape: Shape, totals: Totals) -> tuple[int, int]:
+    """The same of all its nodes together. Nodes are equal, so an exclusive job has as few as could hold it."""
+    if shape.exclusive:
+        nodes = nodes_min(shape, totals)
+        return nodes * totals.cores_per_node, nodes * totals.gpus_per_node
+    return shape.cores, shape.gpus
 
 
 def why_never(shape: Shape, totals: Totals) -> str | None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rainbow_agent.core.model import Shape, Totals
-from rainbow_agent.core.placement import tasks_per_node_max
+from rainbow_agent.core.placement import nodes_min, taken
 
 COST_DECIMALS = 6
 COST_MAX = 1e15
@@ -17,9 +17,8 @@ class Prices:
 
 
 def cost(shape: Shape, duration_s: float, prices: Prices, totals: Totals) -> float:
-    """A job that names no number of nodes pays for as few as could hold it."""
-    nodes = shape.nodes
-    if nodes is None:
-        nodes = -(-shape.tasks // max(1, tasks_per_node_max(shape, totals)))
-    hourly = prices.per_node_hour * nodes + prices.per_core_hour * shape.cores + prices.per_gpu_hour * shape.gpus
+    """A job that names no number of nodes pays for as few as could hold it; an exclusive one for all that they have."""
+    cores, gpus = taken(shape, totals)
+    nodes = nodes_min(shape, totals)
+    hourly = prices.per_node_hour * nodes + prices.per_core_hour * cores + prices.per_gpu_hour * gpus
     return min(COST_MAX, round(hourly * duration_s / 3600.0, COST_DECIMALS))

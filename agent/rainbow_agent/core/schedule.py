@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rainbow_agent.core.forecast import Profile, Slot
 from rainbow_agent.core.model import Assignment, Free, Key, Shape, Totals
 from rainbow_agent.core.nodes import Nodes
-from rainbow_agent.core.placement import place
+from rainbow_agent.core.placement import place, taken, taken_of_a_node
 
 REPLAN_S = 0.25
 REPLAN_S_PER_CELL = 5e-5  # a plan of many attempts on many nodes is laid out less often, or it would do nothing else
@@ -94,6 +94,9 @@ class Schedule:
         """For planning. A job without a limit is not ended at the default; it is only expected to."""
         return self._default_time_limit_s if shape.time_limit_s is None else shape.time_limit_s
 
+    def _core_s(self, shape: Shape) -> float:
+        return taken(shape, self.totals)[0] * self.duration_s(shape)
+
     def earliest(self, shape: Shape, now: float) -> Estimate:
         """When a newcomer of this shape would start, behind everybody here. It must fit the empty cluster."""
         profile = self._fresh(now)
@@ -121,7 +124,7 @@ class Schedule:
         if self._profile.segments > EXACT_RELEASE_SEGMENTS_MAX:
             self._dirty = True
         elif gone.estimate.slot is None:
-            self._backlog_core_s -= gone.shape.cores * self.duration_s(gone.shape)
+            self._backlog_core_s -= self._core_s(gone.shape)
         else:
             self._planned -= 1
             self._profile.release(gone.shape, gone.estimate.slot)
@@ -160,9 +163,9 @@ class Schedule:
         while self._queue:
             key = next(iter(self._queue))
             shape = self._queue[key]
-            if shape.cores > self._nodes.cores_free:
+            if taken(shape, self.totals)[0] > self._nodes.cores_free:
                 break
-            placement = place(shape, self._nodes.cores, self._nodes.gpus)
+            placement = place(shape, self._nodes.cores, self._nodes.gpus, self.totals)
             if placement is None:
                 break
             starts.append((key, self._start(key, placement, now)))
@@ -238,7 +241,7 @@ class Schedule:
 
     def _lay(self, profile: Profile, shape: Shape, estimate: Estimate) -> None:
         if estimate.slot is None:
-            self._backlog_core_s += shape.cores * self.duration_s(shape)
+            self._backlog_core_s += self._core_s(shape)
         else:
             self._planned += 1
             profile.occupy(shape, estimate.slot)
@@ -256,8 +259,9 @@ class Schedule:
         gpus = [self.totals.gpus_per_node] * self.totals.nodes
         for job in self._running.values():
             for node, tasks, devices in job.assignment:
-                cores[node] -= tasks * job.shape.cores_per_task
-                gpus[node] -= tasks * job.shape.gpus_per_task
+                cores_taken, gpus_taken = taken_of_a_node(job.shape, tasks, self.totals)
+                cores[node] -= cores_taken
+                gpus[node] -= gpus_taken
                 if len(devices) != tasks * job.shape.gpus_per_task:
                     found.append(f"node {node}: {tasks} tasks were given the devices {devices}")
         if min(cores) < 0 or min(gpus) < 0:

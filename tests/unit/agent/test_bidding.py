@@ -30,6 +30,8 @@ TOTALS = Totals(nodes=4, cores_per_node=64, gpus_per_node=2)
             "needs room for 9 tasks of 2 cores and 1 gpu, the cluster has room for 8",
         ),
         (Shape(tasks=256), None),
+        (Shape(nodes=5, tasks=5, exclusive=True), "needs 5 nodes, there are 4"),
+        (Shape(nodes=4, tasks=4, exclusive=True), None),
         (Shape(nodes=4, tasks=4, cores_per_task=64, gpus_per_task=2), None),
     ],
 )
@@ -47,6 +49,14 @@ def test_prices_add_up() -> None:
 def test_a_job_pays_for_as_few_nodes_as_hold_it() -> None:
     assert cost(Shape(tasks=65), 3600.0, Prices(per_node_hour=1.0), TOTALS) == 2.0
     assert cost(Shape(tasks=3, gpus_per_task=1), 3600.0, Prices(per_node_hour=1.0), TOTALS) == 2.0
+
+
+def test_an_exclusive_job_pays_for_whole_nodes() -> None:
+    prices = Prices(per_node_hour=1.0, per_core_hour=0.1, per_gpu_hour=2.0)
+    whole = 1.0 + 64 * 0.1 + 2 * 2.0
+    assert cost(Shape(exclusive=True), 3600.0, prices, TOTALS) == pytest.approx(whole)
+    assert cost(Shape(tasks=65, exclusive=True), 3600.0, prices, TOTALS) == pytest.approx(2 * whole)
+    assert cost(Shape(nodes=3, tasks=3, exclusive=True), 3600.0, prices, TOTALS) == pytest.approx(3 * whole)
 
 
 def test_the_bounds_are_those_of_the_wire() -> None:

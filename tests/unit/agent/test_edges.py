@@ -34,11 +34,13 @@ def test_reports_are_split_and_told_in_the_walls_time() -> None:
 
 
 def test_an_award_keeps_the_whole_request() -> None:
-    request = JobRequest(command=["a", "ü\n"], shape=WireShape(nodes=2, tasks=3, time_limit_s=1.5), env={"X": "\t"})
+    request = JobRequest(
+        command=["a", "ü\n"], shape=WireShape(nodes=2, tasks=3, time_limit_s=1.5, exclusive=True), env={"X": "\t"}
+    )
     command = translate.command(wire.Awards(items=[wire.Award(job=JOB, attempt=1, request=request)]))
     assert isinstance(command, c.Awards)
     [award] = command.items
-    assert award.shape == Shape(tasks=3, nodes=2, time_limit_s=1.5)
+    assert award.shape == Shape(tasks=3, nodes=2, time_limit_s=1.5, exclusive=True)
     assert JobRequest.model_validate_json(award.work) == request
 
 

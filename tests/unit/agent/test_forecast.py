@@ -15,6 +15,7 @@ shapes = st.builds(
     cores_per_task=st.integers(1, 5),
     gpus_per_task=st.integers(0, 2),
     nodes=st.one_of(st.none(), st.integers(1, 4)),
+    exclusive=st.booleans(),
 ).filter(lambda shape: shape.nodes is None or shape.nodes <= shape.tasks)
 durations = st.integers(1, 20).map(float)
 requests = st.lists(st.tuples(shapes, durations, st.booleans()), max_size=25)
@@ -30,7 +31,7 @@ def free_throughout(profile: Profile, start: float, end: float) -> tuple[list[in
 
 def earliest_the_slow_way(profile: Profile, shape: Shape, duration_s: float, now: float) -> float | None:
     for start in sorted({now, *(time for time in profile.breakpoints() if time > now)}):
-        if place(shape, *free_throughout(profile, start, start + duration_s)) is not None:
+        if place(shape, *free_throughout(profile, start, start + duration_s), TOTALS) is not None:
             return start
     return None
 
@@ -55,6 +56,19 @@ def test_enough_in_sum_is_not_enough_on_one_node() -> None:
     profile.occupy(Shape(tasks=2), Slot(0.0, 20.0, ((1, 2),)))
     slot = profile.earliest(Shape(cores_per_task=4), 5.0, 0.0)
     assert slot == Slot(10.0, 15.0, ((0, 1),))
+
+
+def test_an_exclusive_job_waits_for_wholly_free_nodes_and_keeps_them_whole() -> None:
+    profile = Profile(Totals(2, 4, 2), 0.0)
+    profile.occupy(Shape(), Slot(0.0, 10.0, ((0, 1),)))
+    alone = Shape(tasks=2, nodes=2, exclusive=True)
+    slot = profile.earliest(alone, 5.0, 0.0)
+    assert slot == Slot(10.0, 15.0, ((0, 1), (1, 1)))
+    profile.occupy(alone, slot)
+    assert profile.free_at(10.0) == ((0, 0), (0, 0))
+    assert profile.earliest(Shape(), 20.0, 0.0) == Slot(15.0, 35.0, ((0, 1),))
+    profile.release(alone, slot)
+    assert profile.free_at(10.0) == ((4, 4), (2, 2))
 
 
 def test_release_gives_the_place_back() -> None:
@@ -86,7 +100,7 @@ def test_never_overcommitted_and_never_late(wanted: list[tuple[Shape, float, boo
         assert slot is not None
         assert slot.start == earliest_the_slow_way(profile, shape, duration_s, now)
         assert slot.end == slot.start + duration_s
-        fits_now = place(shape, *free_throughout(profile, now, now + duration_s)) is not None
+        fits_now = place(shape, *free_throughout(profile, now, now + duration_s), TOTALS) is not None
         assert (slot.start == now) == fits_now
         profile.occupy(shape, slot)
         placed.append((shape, slot))
@@ -100,7 +114,10 @@ def test_never_overcommitted_and_never_late(wanted: list[tuple[Shape, float, boo
 @given(shapes, st.lists(st.integers(0, 6), min_size=1, max_size=5), st.data())
 def test_placements_are_what_the_shape_asks(shape: Shape, cores: list[int], data: st.DataObject) -> None:
     gpus = data.draw(st.lists(st.integers(0, 3), min_size=len(cores), max_size=len(cores)))
-    placement = place(shape, cores, gpus)
+    whole = Totals(len(cores), cores_per_node=6, gpus_per_node=3)
+    placement = place(shape, cores, gpus, whole)
+    if shape.exclusive:
+        cores = [free if free == whole.cores_per_node else 0 for free in cores]
     if placement is None:
         assert not _fits_by_trying(shape, cores, gpus)
         return

@@ -10,13 +10,13 @@ import pytest
 
 from rainbow_agent.core.effects import AttemptRow, DropReports, ForgetAttempt, Report, SaveAttempt, SaveReport
 from rainbow_agent.core.model import Key, Shape, Share
-from rainbow_agent.journal import Journal, JournalError
+from rainbow_agent.journal import SCHEMA_VERSION, Journal, JournalError
 
 KEY = Key("000000000001", 2)
 ROW = AttemptRow(
     KEY,
     "running",
-    Shape(tasks=3, cores_per_task=2, gpus_per_task=1, nodes=2, time_limit_s=1.5),
+    Shape(tasks=3, cores_per_task=2, gpus_per_task=1, nodes=2, time_limit_s=1.5, exclusive=True),
     '{"command": ["true"]}',
     run=2,
     seq=1,
@@ -132,6 +132,20 @@ def test_a_journal_from_the_future_is_refused(path: Path) -> None:
     journal.close()
     with pytest.raises(JournalError, match="written by a newer rainbow-agent"):
         Journal(path)
+
+
+def test_a_journal_of_the_version_before_is_read(path: Path) -> None:
+    journal = Journal(path)
+    journal.commit([SaveAttempt(ROW)])
+    old = '{"tasks": 3, "cores_per_task": 2, "gpus_per_task": 0, "nodes": null, "time_limit_s": null}'
+    journal._db.execute("UPDATE attempts SET shape = ?", (old,))
+    journal._db.execute("PRAGMA user_version = 1")
+    journal.close()
+    journal = Journal(path)
+    [row], _ = journal.load()
+    assert row.shape == Shape(tasks=3, cores_per_task=2)
+    assert journal._db.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
+    journal.close()
 
 
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:

@@ -80,13 +80,22 @@ class World:
 
     def shape(self) -> Shape:
         return self.random.choice(
-            [Shape(), Shape(tasks=3), Shape(nodes=2, tasks=3), Shape(gpus_per_task=2), Shape(tasks=6, time_limit_s=9.0)]
+            [
+                Shape(),
+                Shape(tasks=3),
+                Shape(nodes=2, tasks=3),
+                Shape(gpus_per_task=2),
+                Shape(tasks=6, time_limit_s=9.0),
+                Shape(exclusive=True),
+                Shape(nodes=2, tasks=2, gpus_per_task=1, exclusive=True),
+            ]
         )
 
     def take(self, effects: list[e.Effect]) -> None:
         for effect in effects:
             match effect:
                 case e.Launch(key, run):
+                    self.keep_apart()
                     assert self.driver.rows[key].phase == "launching"
                     assert self.driver.rows[key].run == run
                     self.live.add((key, run))
@@ -96,6 +105,14 @@ class World:
                     self.over.add(key)
                 case e.SaveReport(report) if report.event in TERMINAL_EVENTS:
                     self.ends.setdefault(report.key, []).append(report.event)
+
+    def keep_apart(self) -> None:
+        """Nobody else on the nodes of an exclusive job, going by the journal alone."""
+        busy = [row for row in self.driver.rows.values() if row.phase in ("launching", "running")]
+        for row in busy:
+            mine = {share.node for share in row.assignment}
+            others = {share.node for other in busy if other is not row for share in other.assignment}
+            assert not (row.shape.exclusive and mine & others)
 
     def crash(self) -> None:
         """A new process over the same journal; the backend says what became of every run in it."""
@@ -129,7 +146,8 @@ class World:
         assert not self.driver.reports
         assert all(count == 1 for count in self.ran.values())
         assert all(len(ends) == 1 for ends in self.ends.values())
-        assert self.driver.machine.free().cores == 6
+        free = self.driver.machine.free()
+        assert (free.nodes, free.cores, free.gpus) == (2, 6, 4)
 
 
 @pytest.mark.parametrize("seed", range(60))

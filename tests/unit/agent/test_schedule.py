@@ -77,6 +77,35 @@ def test_gpus_are_given_out_by_number() -> None:
     assert schedule.due(1.0)[0][1][0].gpus == (0, 1)
 
 
+def test_an_exclusive_job_shares_its_node_with_nobody() -> None:
+    schedule = Schedule(Totals(2, 4, 2), 3600.0)
+    schedule.enqueue(key(0), Shape())
+    schedule.enqueue(key(1), Shape(exclusive=True, time_limit_s=10.0))
+    schedule.enqueue(key(2), Shape(exclusive=True))
+    schedule.enqueue(key(3), Shape(tasks=3))
+    starts = dict(schedule.due(0.0))
+    assert {one.job: [share.node for share in assignment] for one, assignment in starts.items()} == {
+        "job0": [0],
+        "job1": [1],
+        "job3": [0],
+    }
+    assert (schedule.free().nodes, schedule.free().cores, schedule.free().gpus) == (0, 0, 2)
+    schedule.end(key(0))
+    assert started(schedule, 1.0) == []
+    schedule.end(key(3))
+    assert started(schedule, 2.0) == ["job2"]
+
+
+def test_an_exclusive_job_has_all_the_devices_of_its_node() -> None:
+    schedule = Schedule(Totals(1, 4, 4), 3600.0)
+    schedule.enqueue(key(0), Shape(gpus_per_task=1, exclusive=True))
+    assert schedule.due(0.0)[0][1][0].gpus == (0,)
+    assert schedule.free().gpus == 0
+    schedule.end(key(0))
+    schedule.enqueue(key(1), Shape(gpus_per_task=4))
+    assert schedule.due(1.0)[0][1][0].gpus == (0, 1, 2, 3)
+
+
 def test_a_long_queue_is_estimated_beyond_the_plan() -> None:
     schedule = Schedule(Totals(1, 1), 10.0)
     for number in range(PLANNED_MAX + 100):
@@ -107,6 +136,7 @@ shapes = st.builds(
     tasks=st.integers(1, 6),
     cores_per_task=st.integers(1, 2),
     time_limit_s=st.integers(1, 50).map(float),
+    exclusive=st.booleans(),
 ).filter(lambda shape: shape.cores <= 8 and (shape.tasks <= 4 or shape.cores_per_task == 1))
 
 
@@ -121,11 +151,16 @@ def test_backfill_delays_nobody(wanted: list[Shape]) -> None:
         schedule.enqueue(key(number), shape)
     now = 0.0
     ends: dict[Key, float] = {}
+    where: dict[Key, set[int]] = {}
     while True:
-        for one, _ in schedule.due(now):
+        for one, assignment in schedule.due(now):
             assert now <= promised[one]
+            where[one] = {share.node for share in assignment}
             ends[one] = now + (wanted[int(one.job[3:])].time_limit_s or 0.0)
         assert schedule.problems() == []
+        for one in ends:
+            others = set().union(*(where[other] for other in ends if other != one))
+            assert not (wanted[int(one.job[3:])].exclusive and where[one] & others)
         if not ends:
             break
         now = min(ends.values())
@@ -133,3 +168,5 @@ def test_backfill_delays_nobody(wanted: list[Shape]) -> None:
             del ends[one]
             schedule.end(one)
     assert schedule.queued == 0
+    free = schedule.free()
+    assert (free.nodes, free.cores, free.gpus) == (2, 8, 0)
