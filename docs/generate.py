@@ -120,7 +120,11 @@ def _kind(field: Schema) -> str:
         name = field["$ref"].rsplit("/", 1)[-1]
         return "[error](#error)" if name == "Error" else f"[{name}](#{name.lower()})"
     if "anyOf" in field:
-        return " or ".join(_kind(option) for option in field["anyOf"])
+        options = field["anyOf"]
+        kinds = [option.get("type") for option in options]
+        if kinds[:4] == ["boolean", "integer", "number", "string"]:  # a scalar; its bounds are among the limits
+            return " or ".join(["boolean, number or string", *map(_kind, options[4:])])
+        return " or ".join(_kind(option) for option in options)
     if "enum" in field:
         known = list(field["enum"]) == list(JOB_STATES)
         return "a [job state](#job-states)" if known else ", ".join(f"`{value}`" for value in field["enum"])
@@ -134,8 +138,10 @@ def _kind(field: Schema) -> str:
             return f"string ({', '.join(facts)})" if facts else "string"
         case "integer" | "number" as kind:
             return " ".join([kind, *_span(field, "minimum", "maximum", "exclusiveMinimum")])
-        case "object" if "propertyNames" in field:
-            return " ".join(["object of", *_span(field, "minProperties", "maxProperties"), "strings"])
+        case "object" if "maxProperties" in field:
+            (values,) = field.get("patternProperties", {"": field.get("additionalProperties")}).values()
+            things = "strings" if values.get("type") == "string" else f"entries, each {_kind(values)}"
+            return " ".join(["object of", *_span(field, "minProperties", "maxProperties"), things])
         case None:
             return "anything"
         case kind:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from rainbow_protocol import limits
-from rainbow_protocol.program import CommandWord, EnvText, Program, TaskCount
+from rainbow_protocol.program import CommandWord, EnvText, Program, TaskCount, command_fits, env_fits
 from rainbow_protocol.resources import Constraint, FieldName, Needs, Requirement, Scalar, vertices
 from rainbow_protocol.wire import Line, WireModel
 
@@ -100,16 +100,19 @@ class JobRequest(WireModel):
             raise ValueError(f"the request has more than {limits.RESOURCE_VERTICES_MAX} resources")
         return self
 
+    @model_validator(mode="after")
+    def _detail_is_bounded(self) -> Self:
+        # So that a request which came in a frame also fits into the frames that take it on.
+        if self.needs or self.requires or self.constraint or self.program or self.parameters or self.dependencies:
+            size = len(self.model_dump_json(exclude={"command", "env"}).encode())
+            if size > limits.REQUEST_DETAIL_BYTES_MAX:
+                raise ValueError(f"what it asks for takes more than {limits.REQUEST_DETAIL_BYTES_MAX} bytes to say")
+        return self
+
     @field_validator("command")
     @classmethod
     def _command_fits(cls, command: list[str]) -> list[str]:
-        if not command[0]:
-            raise ValueError("the first word of the command must not be empty")
-        if any("\0" in word for word in command):
-            raise ValueError("a command word must not contain a NUL character")
-        if sum(map(len, command)) > limits.COMMAND_CHARS_MAX:
-            raise ValueError(f"the command is longer than {limits.COMMAND_CHARS_MAX} characters")
-        return command
+        return command_fits(command)
 
     @field_validator("env", mode="before")
     @classmethod
@@ -122,11 +125,7 @@ class JobRequest(WireModel):
     @field_validator("env")
     @classmethod
     def _env_fits(cls, env: dict[str, str]) -> dict[str, str]:
-        for name, value in env.items():
-            if not name or "=" in name or "\0" in name or "\0" in value:
-                raise ValueError(f"{name[:64]!r} is not a variable that a process can have")
-        if sum(len(name) + len(value) for name, value in env.items()) > limits.ENV_CHARS_MAX:
-            raise ValueError(f"the environment is longer than {limits.ENV_CHARS_MAX} characters")
+        env_fits(env)
         return env
 
     @property

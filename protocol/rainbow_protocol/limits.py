@@ -55,12 +55,13 @@ NODES_MAX = 1_000_000
 TASKS_MAX = 10_000_000
 CORES_PER_TASK_MAX = 100_000
 GPUS_PER_TASK_MAX = 10_000
-
+REQUEST_DETAIL_BYTES_MAX = 1024 * 1024  # of all that a request says beside its command and environment
 
 # What a job asks of the resource graph
 RESOURCE_NAME_CHARS_MAX = 128
 RESOURCE_VALUE_CHARS_MAX = 512
 RESOURCE_UNIT_CHARS_MAX = 16
+RESOURCE_NUMBER_MAX = 2**53 - 1  # that a requirement compares with
 RESOURCE_COUNT_MAX = 10**15  # bytes of memory are counted too
 RESOURCE_DEPTH_MAX = 16
 RESOURCE_CHILDREN_MAX = 32

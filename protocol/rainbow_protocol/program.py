@@ -1,8 +1,9 @@
 """A job of more than one command: tasks, groups of tasks, and what waits for what."""
 
+from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from rainbow_protocol import limits
 from rainbow_protocol.resources import TypeName
@@ -13,6 +14,24 @@ CommandWord = Annotated[str, StringConstraints(max_length=limits.COMMAND_CHARS_M
 EnvText = Annotated[str, StringConstraints(max_length=limits.ENV_CHARS_MAX)]
 TaskName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limits.JOB_NAME_CHARS_MAX)]
 NeedIndex = Annotated[int, Field(ge=0, lt=limits.NEEDS_MAX)]
+
+
+def command_fits(command: list[str]) -> list[str]:
+    if command and not command[0]:
+        raise ValueError("the first word of the command must not be empty")
+    if any("\0" in word for word in command):
+        raise ValueError("a command word must not contain a NUL character")
+    if sum(map(len, command)) > limits.COMMAND_CHARS_MAX:
+        raise ValueError(f"the command is longer than {limits.COMMAND_CHARS_MAX} characters")
+    return command
+
+
+def env_fits(env: Mapping[str, str | None]) -> None:
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name or "\0" in (value or ""):
+            raise ValueError(f"{name[:64]!r} is not a variable that a process can have")
+    if sum(len(name) + len(value or "") for name, value in env.items()) > limits.ENV_CHARS_MAX:
+        raise ValueError(f"the environment is longer than {limits.ENV_CHARS_MAX} characters")
 
 
 class TaskCount(WireModel):
@@ -46,6 +65,17 @@ class Task(WireModel):
     cwd: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.CWD_CHARS_MAX)
     depends_on: list[TaskName] = Field(default_factory=list, max_length=limits.PROGRAM_TASKS_MAX)
     replicas: int = Field(default=1, ge=1, le=limits.REPLICAS_MAX)
+
+    @field_validator("command")
+    @classmethod
+    def _command_fits(cls, command: list[str]) -> list[str]:
+        return command_fits(command)
+
+    @field_validator("env")
+    @classmethod
+    def _env_fits(cls, env: dict[str, str | None]) -> dict[str, str | None]:
+        env_fits(env)
+        return env
 
     @model_validator(mode="after")
     def _a_command_or_a_group(self) -> Self:

@@ -15,7 +15,8 @@ TypeName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limit
 Text = Annotated[str, Line, StringConstraints(max_length=limits.RESOURCE_VALUE_CHARS_MAX)]
 FieldName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limits.RESOURCE_VALUE_CHARS_MAX)]
 # bool before the numbers: True is an int for Python, not for the person who wrote it.
-Scalar = bool | int | float | Text
+_Bounded = Field(ge=-limits.RESOURCE_NUMBER_MAX, le=limits.RESOURCE_NUMBER_MAX)
+Scalar = bool | Annotated[int, _Bounded] | Annotated[float, _Bounded] | Text
 Quantity = Annotated[int, Field(ge=1, le=limits.RESOURCE_COUNT_MAX)]
 
 

@@ -12,7 +12,6 @@ from rainbow_protocol import limits
 from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, SubsystemName, Totals
 from rainbow_protocol.messages.agent import OutputChunk
 from rainbow_protocol.messages.common import Error, Goodbye, JobId, Offset, RequestId
-from rainbow_protocol.resources import Scalar
 from rainbow_protocol.wire import WireModel
 
 # The first bad item is enough: explaining each of a thousand would hold up everybody else.
@@ -335,7 +334,7 @@ class NodeKind(WireModel):
     nodes: int
     contents: dict[str, int | float]
     properties: list[str] = Field(default_factory=list)
-    attributes: dict[str, Scalar] = Field(default_factory=dict)
+    attributes: dict[str, bool | int | float | str] = Field(default_factory=dict)
     subsystems: list[str] = Field(default_factory=list)
     hosts: str = Field(default="", description="some of their names, as a hostlist")
 

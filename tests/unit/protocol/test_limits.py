@@ -1,6 +1,7 @@
 """Every bound at its edge: the last value is taken, the next one refused."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from rainbow_protocol import codec, limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.job import JobRequest
+from rainbow_protocol.program import Program, Task
 from tests.unit.protocol.schemas import ENDPOINTS, MESSAGES, Edge, edges
 
 EDGES = [(endpoint, edge) for endpoint, model in MESSAGES for edge in edges(model)]
@@ -25,8 +27,24 @@ OF_SESSIONS = {
     "COMMAND_SHOWN_CHARS_MAX",
     "OUTPUT_CHUNK_BYTES_MAX",  # OUTPUT_CHUNK_CHARS_MAX is its form on the wire
 }
+# Bounds of what a cluster's description becomes, kept by the daemon that reads it.
+OF_GRAPHS = {
+    "GRAPH_PART_BYTES_MAX",  # GRAPH_PART_CHARS_MAX is its form on the wire
+    "GRAPH_SENT_BYTES_MAX",
+    "GRAPH_VERTICES_MAX",
+    "GRAPH_DEPTH_MAX",
+    "GRAPH_SIZE_MAX",
+    "GRAPH_KINDS_MAX",
+    "SUBSYSTEMS_MAX",
+    "SUBSYSTEM_VERTICES_MAX",
+    "SUBSYSTEM_EDGES_MAX",
+    "CONSTRAINT_HOSTS_MAX",
+}
 # Bounds with a test of their own, here or beside this file.
 BY_HAND = {
+    "REQUEST_DETAIL_BYTES_MAX",
+    "RESOURCE_DEPTH_MAX",
+    "RESOURCE_VERTICES_MAX",
     "FRAME_BYTES_MAX",
     "NAME_PATTERN",
     "ENV_VARIABLES_MAX",
@@ -44,14 +62,22 @@ def test_the_last_is_taken_and_the_next_refused(endpoint: str, edge: Edge) -> No
     with pytest.raises(ProtocolError) as caught:
         decoder.decode(json.dumps(edge.refused))
     assert caught.value.code in (ErrorCode.INVALID, ErrorCode.TOO_LARGE)
-    where = ".".join(str(step) for step in edge.path)
-    assert f": {where}: " in caught.value.message
+    assert names(caught.value.message, [str(step) for step in edge.path])
+
+
+def names(message: str, path: list[str]) -> bool:
+    """Whether the message tells of that path; where a value may be of several kinds, it says too which was tried."""
+    for place in re.split(r"[:;] ", message):
+        steps = iter(place.split("."))
+        if all(step in steps for step in path):
+            return True
+    return False
 
 
 def test_every_limit_is_tested_somewhere() -> None:
     bounds = {edge.bound for _, edge in EDGES}
     for name, value in vars(limits).items():
-        if name.isupper() and name not in OF_SESSIONS | BY_HAND | RESERVED:
+        if name.isupper() and name not in OF_SESSIONS | OF_GRAPHS | BY_HAND | RESERVED:
             assert value in bounds, f"no message has a field bounded by {name}"
 
 
@@ -80,9 +106,65 @@ def test_names_and_values_of_an_environment_count_together() -> None:
         submit(env={"NAME": "x" * (limits.ENV_CHARS_MAX - len("NAME") + 1)})
 
 
+def nested(depth: int, holds: str, innermost: dict[str, Any]) -> dict[str, Any]:
+    for _ in range(depth - 1):
+        innermost = {**innermost, holds: [innermost]}
+    return innermost
+
+
+def test_resources_are_nested_only_so_deep() -> None:
+    deepest = nested(limits.RESOURCE_DEPTH_MAX, "with", {"type": "rack"})
+    submit(needs=[{"alternatives": [[deepest]]}])
+    with pytest.raises(ProtocolError, match=f"deeper than {limits.RESOURCE_DEPTH_MAX}"):
+        submit(needs=[{"alternatives": [[{"type": "rack", "with": [deepest]}]]}])
+
+
+def test_constraints_are_nested_only_so_deep() -> None:
+    deepest = nested(limits.RESOURCE_DEPTH_MAX, "args", {"op": "not"})
+    submit(constraint=deepest)
+    with pytest.raises(ProtocolError, match=f"deeper than {limits.RESOURCE_DEPTH_MAX}"):
+        submit(constraint={"op": "not", "args": [deepest]})
+
+
+def test_the_resources_of_all_needs_count_together() -> None:
+    eight = {"type": "node", "with": [{"type": "core"}] * 7}
+    needs = [{"alternatives": [[eight] * 8]}] * (limits.RESOURCE_VERTICES_MAX // 64)
+    submit(needs=needs)
+    with pytest.raises(ProtocolError, match=f"more than {limits.RESOURCE_VERTICES_MAX} resources"):
+        submit(needs=[*needs, {"alternatives": [[{"type": "core"}]]}])
+
+
+def test_all_that_a_request_says_beside_command_and_environment_counts_together() -> None:
+    def tasks(chars: int) -> dict[str, Any]:
+        quarter = ["x" * (chars // 8)]
+        return {"tasks": [{"command": quarter}] * 8}
+
+    submit(program=tasks(limits.REQUEST_DETAIL_BYTES_MAX - 4_096))
+    with pytest.raises(ProtocolError, match=str(limits.REQUEST_DETAIL_BYTES_MAX)):
+        submit(program=tasks(limits.REQUEST_DETAIL_BYTES_MAX))
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        ({"command": ["x" * limits.COMMAND_CHARS_MAX, "x"]}, str(limits.COMMAND_CHARS_MAX)),
+        ({"command": [""]}, "must not be empty"),
+        ({"command": ["a\0b"]}, "NUL"),
+        ({"command": ["true"], "env": {"A=B": None}}, "A=B"),
+        ({"command": ["true"], "env": {"A": "\0"}}, "'A'"),
+        ({"command": ["true"], "env": {"NAME": "x" * (limits.ENV_CHARS_MAX - 3)}}, str(limits.ENV_CHARS_MAX)),
+    ],
+)
+def test_a_task_of_a_program_is_bounded_like_a_job(task: dict[str, Any], words: str) -> None:
+    with pytest.raises(ProtocolError, match=words):
+        submit(program={"tasks": [task]})
+
+
 def test_the_largest_job_fits_into_a_frame() -> None:
     """Even in its longest spelling, where a control character takes six."""
+    detail = limits.REQUEST_DETAIL_BYTES_MAX - 100 * 1024
     largest = JobRequest(
+        program=Program(tasks=[Task(command=["x" * (detail // 16)])] * 16),
         command=["\x01" * limits.COMMAND_CHARS_MAX],
         env={"\x01": "\x01" * (limits.ENV_CHARS_MAX - 1)},
         cwd="🌈" * limits.CWD_CHARS_MAX,
