@@ -33,8 +33,8 @@ class ResourceGraph:
     """
 
     ids: list[str] = field(default_factory=list)
-    parents: array[int] = field(default_factory=lambda: array("i"))  # -1 for the root
-    kind_of: array[int] = field(default_factory=lambda: array("I"))
+    parents: "array[int]" = field(default_factory=lambda: array("i"))  # -1 for the root
+    kind_of: "array[int]" = field(default_factory=lambda: array("I"))
     kinds: list[Kind] = field(default_factory=list)
     names: dict[int, str] = field(default_factory=dict)
     ranks: dict[int, int] = field(default_factory=dict)
