@@ -182,6 +182,8 @@ class Offer(AttemptRef):
     requires: list[Requirement] = Field(default_factory=list)
     constraint: Constraint | None = None
     queue: str | None = None
+    image: bool = Field(default=False, description="the job runs in a container image")
+    dependencies: bool = Field(default=False, description="the job waits for others of the cluster, or they for it")
     deadline_ms: int = Field(ge=0, description="answer within so many milliseconds")
     hold_s: float = Field(ge=0, description="a Yes holds its place this long, if nothing else comes")
 
