@@ -1,0 +1,74 @@
+"""What `kubectl get nodes -o json` prints: capacities, labels, and which nodes take no work."""
+
+from typing import Any
+
+import msgspec
+
+from rainbow_protocol import limits
+from rainbowd.resources.graph import Kind, ResourceGraph
+from rainbowd.resources.reading import amounts, tree
+from rainbowd.resources.reading.node_list import Trunk
+from rainbowd.resources.reading.vertex import checked_text, flattened, sorted_facts
+from rainbowd.resources.reading.words import refused
+
+_GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+
+
+class _Condition(msgspec.Struct):
+    type: str = ""
+    status: str = ""
+
+
+class _Status(msgspec.Struct):
+    allocatable: dict[str, Any] = {}
+    capacity: dict[str, Any] = {}
+    conditions: list[_Condition] = []
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+    labels: dict[str, str] | None = None
+
+
+class _Spec(msgspec.Struct):
+    unschedulable: bool = False
+
+
+class _Node(msgspec.Struct):
+    metadata: _Metadata
+    kind: str = "Node"
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+def read(items: object) -> ResourceGraph:
+    """`items` may hold much more than is needed here, such as the images that each node has."""
+    try:
+        nodes = msgspec.convert(items, list[_Node])
+    except msgspec.ValidationError as error:
+        raise refused(f"this looks like a list of Kubernetes nodes, but one is not as expected: {error}") from error
+    others = {node.kind for node in nodes} - {"Node"}
+    if others or not nodes:
+        found = f"things of kind {', '.join(sorted(others))}" if others else "no nodes"
+        raise refused(f"the Kubernetes list has {found} in it; give what `kubectl get nodes -o json` prints")
+    trunk = Trunk()
+    for node in nodes:
+        _read_node(node, trunk)
+    return trunk.grown([])
+
+
+def _read_node(node: _Node, trunk: Trunk) -> None:
+    name, status = node.metadata.name, node.status or _Status()
+    checked_text(name, "name", name, limits.RESOURCE_VALUE_CHARS_MAX)
+    has = status.allocatable or status.capacity
+    where = f"node {name!r}: status.{'allocatable' if status.allocatable else 'capacity'}"
+    pools = {
+        "core": amounts.count(has.get("cpu", 0), f"{where}.cpu"),
+        "gpu": sum(amounts.count(has.get(gpu, 0), f"{where}.{gpu}") for gpu in _GPUS),
+        "memory": amounts.memory_bytes(has.get("memory", 0), f"{where}.memory"),
+    }
+    ready = [condition.status for condition in status.conditions if condition.type == "Ready"]
+    down = bool(node.spec and node.spec.unschedulable) or (bool(ready) and ready[-1] != "True")
+    facts = sorted_facts(name, list(flattened(name, node.metadata.labels or {})))
+    position = trunk.add(f"node/{name}", Kind(tree.NODE, attributes=facts), 0, name, None, down)
+    trunk.pools(f"node/{name}", position, pools)

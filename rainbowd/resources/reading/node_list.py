@@ -1,0 +1,126 @@
+"""A plain list of nodes: name, cores, gpus, memory, labels. For whoever has no graph, only an inventory."""
+
+from typing import Any
+
+from rainbow_protocol import limits
+from rainbowd.resources.graph import Kind, ResourceGraph
+from rainbowd.resources.reading import amounts, natural, tree
+from rainbowd.resources.reading.vertex import checked_text, flattened, is_down, properties_of, sorted_facts
+from rainbowd.resources.reading.words import listed, refused, shown
+
+# The names that people write, for what we call it.
+_FIELDS = {
+    "name": ("name", "hostname", "host"),
+    "cores": ("cores", "cpus", "cpu", "core"),
+    "gpus": ("gpus", "gpu"),
+    "memory": ("memory", "mem"),
+    "sockets": ("sockets", "socket"),
+    "count": ("count",),
+    "rack": ("rack",),
+    "rank": ("rank",),
+    "labels": ("labels", "attributes"),
+    "properties": ("properties", "features"),
+    "status": ("status", "state"),
+}
+_ALL = frozenset(name for names in _FIELDS.values() for name in names)
+
+
+def read(items: object) -> ResourceGraph:
+    if not isinstance(items, list) or not items:
+        raise refused("the list of nodes is empty, or no list: it needs items such as {name: node1, cores: 64}")
+    trunk = Trunk()
+    unknown: set[str] = set()
+    for number, item in enumerate(items):
+        where = f"nodes[{number}]"
+        if not isinstance(item, dict):
+            raise refused(f"{where} is {shown(item)}, and must be an object such as {{name: node1, cores: 64}}")
+        unknown.update(str(key) for key in item if key not in _ALL)
+        _read_item(item, where, trunk)
+    warnings = [f"not understood, and left out of every node: {listed(sorted(unknown))}"] if unknown else []
+    return trunk.grown(warnings)
+
+
+class Trunk:
+    """A cluster, racks if there are any, and nodes with their pools."""
+
+    def __init__(self) -> None:
+        self._vertices = tree.Vertices()
+        self._vertices.add("cluster", Kind("cluster"))
+        self._parents = [tree.NOWHERE]
+        self._racks: dict[str, int] = {}
+
+    def rack(self, name: str) -> int:
+        if name not in self._racks:
+            self._racks[name] = self.add(f"rack/{name}", Kind("rack"), 0)
+        return self._racks[name]
+
+    def add(
+        self,
+        vertex_id: str,
+        kind: Kind,
+        parent: int,
+        name: str | None = None,
+        rank: int | None = None,
+        down: bool = False,
+    ) -> int:
+        tree.bounded(len(self._parents) + 1)
+        self._parents.append(parent)
+        return self._vertices.add(vertex_id, kind, name, rank, down)
+
+    def pools(self, vertex_id: str, parent: int, pools: dict[str, int]) -> None:
+        """A vertex for what there is of each type; memory counts in bytes."""
+        for kind, size in pools.items():
+            if size:
+                self.add(f"{vertex_id}/{kind}", Kind(kind, size, "B" if kind == "memory" else ""), parent)
+
+    def grown(self, warnings: list[str]) -> ResourceGraph:
+        ids = self._vertices.ids
+        tree.index(ids)
+        down = sorted((ids[one] for one in self._vertices.down), key=natural.key)
+        if down:
+            warnings.append(f"out of service, and not counted: {listed(down)}")
+        return tree.grown(self._vertices, self._parents, warnings)
+
+
+def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
+    def field(name: str) -> Any:
+        return next((item[alias] for alias in _FIELDS[name] if item.get(alias) is not None), None)
+
+    copies = amounts.count(1 if field("count") is None else field("count"), f"{where}.count")
+    if not 1 <= copies <= limits.GRAPH_VERTICES_MAX:
+        raise refused(f"{where}.count is {copies:,}, and must be between 1 and {limits.GRAPH_VERTICES_MAX:,}")
+    name = field("name")
+    if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
+        raise refused(f"{where} has no name; every node needs one of its own, as the cluster calls it")
+    name, rank = str(name), field("rank")
+    checked_text(name, "name", name, limits.RESOURCE_NAME_CHARS_MAX)
+    properties, facts = properties_of(name, field("properties"))
+    labels = field("labels") or {}
+    if not isinstance(labels, dict):
+        raise refused(f"{where}.labels is {shown(labels)}, and must be an object: name to value")
+    facts.extend(flattened(name, labels))
+    kind = Kind(tree.NODE, properties=properties, attributes=sorted_facts(name, facts))
+    pools = {one: amounts.count(field(f"{one}s") or 0, f"{where}.{one}s") for one in ("core", "gpu")}
+    memory = amounts.memory_bytes(field("memory") or 0, f"{where}.memory")
+    sockets = amounts.count(field("sockets") or 0, f"{where}.sockets")
+    if sockets and any(size % sockets for size in pools.values() if size):
+        raise refused(f"{where}: its cores and gpus do not divide evenly over {sockets} sockets; leave out sockets")
+    down = is_down(name, _status(field("status")))
+    rack = field("rack")
+    parent = 0 if rack is None else trunk.rack(checked_text(name, "rack", str(rack), limits.RESOURCE_NAME_CHARS_MAX))
+    for copy in range(copies):
+        mine = name if copies == 1 else f"{name}{copy}"
+        node = trunk.add(
+            f"node/{mine}", kind, parent, mine, rank if copies == 1 and isinstance(rank, int) else None, down
+        )
+        for socket in range(sockets):
+            holder = trunk.add(f"node/{mine}/socket{socket}", Kind("socket"), node)
+            trunk.pools(f"node/{mine}/socket{socket}", holder, {one: size // sockets for one, size in pools.items()})
+        trunk.pools(f"node/{mine}", node, {"memory": memory} if sockets else {**pools, "memory": memory})
+
+
+def _status(status: object) -> object:
+    """Lists say it in words."""
+    if isinstance(status, str):
+        return 0 if status.lower() in ("up", "idle", "alloc", "allocated", "mixed", "ready") else 1
+    return status
