@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 
 from rainbow_agent import __version__, translate
+from rainbow_agent.announcer import Announcer
 from rainbow_agent.backends.base import Backend, RunNews
 from rainbow_agent.backends.launching import LocalSettings
 from rainbow_agent.backends.local import LocalBackend
@@ -68,10 +69,12 @@ class Agent:
             )
         )
         self._desk = OutputDesk(self._backend, self._phase_of)
+        self._announcer = Announcer(self._backend.describe, self._tell_status, self._fail)
         target = Target(settings.daemon, settings.read_secret(), settings.ca_file)
         self._connector = Connector(target, self)
         self._link: Link | None = None
         self._welcomed = False
+        self._connected_as: str | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._launches: set[asyncio.Task[None]] = set()
         self._stop_asked = asyncio.Event()
@@ -83,12 +86,18 @@ class Agent:
         """Ask it to end gracefully; `run` then returns."""
         self._stop_asked.set()
 
+    def look_again(self) -> None:
+        """The cluster may have changed: describe it anew."""
+        self._announcer.look_again()
+
     async def run(self) -> None:
-        """Until stopped. Raises session.RefusedError if the daemon will not have us."""
+        """Until stopped. Raises session.RefusedError if the daemon will not have us, and
+        description.DescriptionError if the document that should describe this cluster cannot be sent."""
         watchdog = asyncio.create_task(keep_watchdog_fed())
         connecting: asyncio.Task[None] | None = None
         engine: asyncio.Task[None] | None = None
         try:
+            await self._announcer.look()
             await self._restore()
             engine = asyncio.create_task(self._engine())
             connecting = asyncio.create_task(self._connector.run())
@@ -117,17 +126,21 @@ class Agent:
 
     async def received(self, message: wire.ToAgent, link: Link) -> None:
         match message:
-            case wire.AgentWelcome(cluster=cluster, version=version):
+            case wire.AgentWelcome(cluster=cluster, version=version, send_graph=send_graph):
                 await self._learn_name(cluster)
                 log.info("welcomed by the daemon", cluster=cluster, daemon_version=version)
-                notify(f"STATUS=connected as {cluster}")
+                self._connected_as = cluster
+                self._tell_status()
                 await self._inbox.put(Envelope(c.SessionWelcomed(), link))
+                self._announcer.welcomed(link, send_graph)
+            case wire.GraphTaken():
+                self._announcer.taken(message)
             case wire.ReadOutput():
                 self._desk.ask(message, link)
-            case Goodbye() | Error() | wire.GraphTaken():
+            case Goodbye() | Error():
                 pass  # the session has dealt with them
             case _:
-                await self._inbox.put(Envelope(translate.command(message), link))
+                await self._inbox.put(Envelope(translate.command(message, self._backend.objection), link))
 
     async def _learn_name(self, cluster: str) -> None:
         if self._identity.learn(cluster, deliberate="name" in self._settings.model_fields_set):
@@ -135,8 +148,15 @@ class Agent:
             await loop.run_in_executor(self._journal_thread, self._journal.remember_cluster, cluster)
 
     async def closed(self, link: Link) -> None:
-        notify("STATUS=not connected to the daemon")
+        self._connected_as = None
+        self._tell_status()
+        self._announcer.gone()
         self._inbox.post(Envelope(c.SessionClosed(), link))
+
+    def _tell_status(self) -> None:
+        words = f"connected as {self._connected_as}" if self._connected_as else "not connected to the daemon"
+        trouble = self._announcer.trouble
+        notify(f"STATUS={words}" + (f"; {trouble}" if trouble else ""))
 
     def _post_news(self, news: RunNews) -> None:
         self._inbox.post(Envelope(news))
@@ -242,6 +262,7 @@ class Agent:
                         backend=self._backend.name,
                         resources=translate.totals(self._backend.totals()),
                         free=translate.free(free),
+                        graph=self._announcer.introduce(),
                     )
                 )
             case e.SendInventory():
@@ -289,6 +310,7 @@ class Agent:
     async def _close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        await self._announcer.close()
         await self._desk.close()
         await asyncio.gather(*self._launches, return_exceptions=True)
         await self._backend.close()
@@ -306,4 +328,11 @@ class Agent:
             output_bytes_max=settings.output_bytes_max,
             kept_jobs_max=settings.kept_jobs_max,
             kept_bytes_max=settings.kept_bytes_max,
+            container_command=tuple(settings.container_command),
+            ignore_images=settings.images == "ignore",
+            queues=tuple(settings.queues),
+            nodes_json=settings.nodes_json,
+            labels=settings.labels,
+            properties=tuple(settings.properties),
+            memory_per_node=settings.memory_per_node,
         )

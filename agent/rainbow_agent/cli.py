@@ -13,6 +13,7 @@ import structlog
 from rainbow_agent import __version__
 from rainbow_agent.app import Agent
 from rainbow_agent.config import AgentSettings
+from rainbow_agent.description import DescriptionError
 from rainbow_agent.journal import JournalError
 from rainbow_agent.session import RefusedError
 from rainbow_agent.state_dir import StateDir, StateDirError, StateDirInUseError
@@ -55,6 +56,7 @@ def cli() -> None:
 @click.option("--nodes", type=int, help="Declared nodes of this cluster.")
 @click.option("--cores-per-node", type=int, help="Declared cores of each node.")
 @click.option("--gpus-per-node", type=int, help="Declared gpus of each node.")
+@click.option("--nodes-json", type=click.Path(path_type=Path), help="Document that describes this cluster's resources.")
 @click.option("--queue-max", type=int, help="How many jobs may wait here.")
 @click.option("--log-level", help="debug, info, warning or error.")
 @click.option("--log-format", help="auto, text or json.")
@@ -65,6 +67,7 @@ def run(config: Path | None, check_config: bool, **flags: Any) -> None:
         settings = AgentSettings.load(config or _config_from_environment(), flags)
         settings.read_secret()
         settings.check_workdir()
+        settings.check_nodes_json()
     except ConfigError as cause:
         _give_up(str(cause), EXIT_CONFIG)
     if check_config:
@@ -93,7 +96,7 @@ def _serve(settings: AgentSettings) -> int:
         log.warning("jobs that name no directory cannot write in theirs", workdir=str(settings.job_workdir()))
     try:
         asyncio.run(_run(settings, state_dir))
-    except JournalError as cause:
+    except (JournalError, DescriptionError) as cause:
         _give_up(str(cause), EXIT_CONFIG)
     except RefusedError as cause:
         _give_up(str(cause), EXIT_REFUSED)
@@ -110,6 +113,7 @@ async def _run(settings: AgentSettings, state_dir: StateDir) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, agent.stop)
+    loop.add_signal_handler(signal.SIGHUP, agent.look_again)
     await agent.run()
 
 

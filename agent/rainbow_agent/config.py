@@ -3,21 +3,25 @@
 import os
 import stat
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from rainbow_agent.backends.launching import IMAGE
 from rainbow_agent.core.model import Totals
+from rainbow_agent.description import DescriptionError, survey
 from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
 from rainbow_protocol.job import ClusterName
+from rainbow_protocol.resources import FieldName as Text
 from rainbow_protocol.service.logs import LogFormat, LogLevel
 from rainbow_protocol.service.settings import ConfigError, ServiceSettings, read_yaml
 
 LOCAL_NODES_MAX = 1_024  # the plan keeps every node's future
 QUEUE_MAX = 100_000
+LABELS_MAX = 256
 
 Price = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
 
@@ -48,6 +52,13 @@ class AgentSettings(ServiceSettings):
     nodes: int = Field(default=1, ge=1, le=LOCAL_NODES_MAX)
     cores_per_node: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=limits.CORES_PER_NODE_MAX)
     gpus_per_node: int = Field(default=0, ge=0, le=limits.GPUS_PER_NODE_MAX)
+    nodes_json: Path | None = Field(default=None, description="a document that describes the nodes to the daemon")
+    memory_per_node: int | None = Field(default=None, ge=1, le=limits.GRAPH_SIZE_MAX, description="bytes")
+    labels: dict[Text, Text] = Field(default_factory=dict, max_length=LABELS_MAX, description="of every node")
+    properties: list[Text] = Field(default_factory=list, max_length=LABELS_MAX, description="of every node")
+    queues: list[Text] = Field(default_factory=list, max_length=LABELS_MAX, description="that jobs may name")
+    images: Literal["refuse", "ignore"] = Field(default="refuse", description="jobs with an image, if not contained")
+    container_command: list[str] = Field(default_factory=list, max_length=limits.COMMAND_WORDS_MAX)
     price: PriceList = PriceList()
     default_time_limit_s: float = Field(
         default=3600.0, gt=0, le=limits.TIME_LIMIT_S_MAX, description="expected of jobs without a limit; not enforced"
@@ -77,6 +88,21 @@ class AgentSettings(ServiceSettings):
             raise ValueError("give secret or secret_file, not both")
         return self
 
+    @model_validator(mode="after")
+    def _images_have_one_way(self) -> "AgentSettings":
+        if self.container_command and not any(IMAGE in word for word in self.container_command):
+            raise ValueError(f"container_command: one of its words must hold {IMAGE}, where the job's image goes")
+        if self.container_command and self.images == "ignore":
+            raise ValueError("give container_command, which runs images, or images: ignore, not both")
+        return self
+
+    @model_validator(mode="after")
+    def _described_once(self) -> "AgentSettings":
+        given = [key for key in ("labels", "properties", "memory_per_node") if getattr(self, key)]
+        if self.nodes_json is not None and given:
+            raise ValueError(f"nodes_json describes the nodes, so {', '.join(given)} must be left out, or put into it")
+        return self
+
     @classmethod
     def load(cls, path: Path | None, flags: dict[str, Any]) -> "AgentSettings":
         settings = super().load(path, flags)
@@ -96,6 +122,14 @@ class AgentSettings(ServiceSettings):
         cause = why_not_enterable(path)
         if cause is not None:
             raise ConfigError(f"workdir: jobs cannot run in {path}: {cause}; create this directory, or name another")
+
+    def check_nodes_json(self) -> None:
+        """ConfigError if there is nothing there that could be sent."""
+        if self.nodes_json is not None:
+            try:
+                survey(self.nodes_json)
+            except DescriptionError as cause:
+                raise ConfigError(f"nodes_json: {cause}") from None
 
     def read_secret(self) -> str:
         """The secret itself; ConfigError says in words why there is none."""

@@ -43,25 +43,43 @@ class Link:
 
     def __init__(self, connection: ClientConnection) -> None:
         self._connection = connection
-        self._frames: asyncio.Queue[bytes] = asyncio.Queue(limits.SEND_QUEUE_FRAMES_MAX)
+        # With each frame, who waits until it is on its way, if anybody does.
+        self._frames: asyncio.Queue[tuple[bytes, asyncio.Future[None] | None]] = asyncio.Queue(
+            limits.SEND_QUEUE_FRAMES_MAX
+        )
         self.closed = False
 
     def send(self, message: BaseModel) -> None:
         """To a session that is gone this does nothing: what matters is sent again in the next."""
+        self._put(message, None)
+
+    async def send_whole(self, message: BaseModel) -> None:
+        """Returns when the socket has taken it: for large frames, of which only one should be in memory.
+
+        In a session that breaks meanwhile it never returns; whoever calls it is told of the end, and cancels it.
+        """
+        if not self.closed:
+            taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._put(message, taken)
+            await taken
+
+    def _put(self, message: BaseModel, taken: "asyncio.Future[None] | None") -> None:
         if self.closed:
             return
         try:
-            self._frames.put_nowait(encode(message))
+            self._frames.put_nowait((encode(message), taken))
         except asyncio.QueueFull:
             log.warning("the daemon reads too slowly, the session is ended", frames=limits.SEND_QUEUE_FRAMES_MAX)
             self.closed = True
 
     async def write(self) -> None:
         while not self.closed:
-            frame = await self._frames.get()
+            frame, taken = await self._frames.get()
             try:
                 with _closed_transport_is_closed(self._connection):
                     await self._connection.send(frame, text=True)
+                if taken is not None and not taken.done():
+                    taken.set_result(None)
             except ConnectionClosed:
                 self.closed = True
             finally:

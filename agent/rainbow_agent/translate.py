@@ -1,6 +1,6 @@
 """Between the wire's messages and the core's commands and effects. Nothing is decided here."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from rainbow_agent.core import commands as c
@@ -15,14 +15,25 @@ T = TypeVar("T")
 Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Cancels | wire.Acks
 
 
-def command(message: Told) -> c.Command:
+# The backend's word on what a job asks beyond its shape.
+Objection = Callable[[wire.Offer | wire_job.JobRequest], str | None]
+
+
+def command(message: Told, objection: Objection) -> c.Command:
     match message:
         case wire.Offers():
-            return c.Offers(tuple(c.Offer(_key(item), _shape(item.shape), item.hold_s) for item in message.items))
+            return c.Offers(
+                tuple(c.Offer(_key(item), _shape(item.shape), item.hold_s, objection(item)) for item in message.items)
+            )
         case wire.Awards():
             return c.Awards(
                 tuple(
-                    c.Award(_key(item), _shape(item.request.shape), item.request.model_dump_json())
+                    c.Award(
+                        _key(item),
+                        _shape(item.request.shape),
+                        item.request.model_dump_json(),
+                        objection(item.request),
+                    )
                     for item in message.items
                 )
             )

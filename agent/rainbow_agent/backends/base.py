@@ -12,6 +12,8 @@ from typing import Protocol
 from rainbow_agent.core.commands import RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Totals
+from rainbow_protocol.job import JobRequest
+from rainbow_protocol.messages.agent import Offer
 
 RunNews = RunBegan | RunEnded | RunFenced
 Post = Callable[[RunNews], None]
@@ -33,6 +35,15 @@ class Backend(Protocol):
 
     def totals(self) -> Totals:
         """The cluster's resources."""
+
+    def describe(self) -> Path | bytes:
+        """The document that tells the daemon what this cluster has, as it is now; any that the daemon can read."""
+
+    def objection(self, asked: Offer | JobRequest) -> str | None:
+        """Why this cluster would not run it, whatever is free, for what it asks beyond its shape; None if it would.
+
+        Asked of the offer, which tells a part, and again of the whole request when the job is awarded.
+        """
 
     async def recover(self, rows: Sequence[AttemptRow], alive: frozenset[Key], same_boot: bool) -> list[RunNews]:
         """What became of the runs that an earlier agent left: found alive, ended, lost, or never begun.

@@ -19,12 +19,16 @@ import structlog
 
 from rainbow_agent.backends import processes
 from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
-from rainbow_agent.backends.launching import RUNNER, LocalSettings, kill_child, spawn, specification
+from rainbow_agent.backends.demands import objection
+from rainbow_agent.backends.launching import DRIVER, RUNNER, LocalSettings, kill_child, spawn, specification
+from rainbow_agent.backends.own_nodes import node_list
 from rainbow_agent.backends.retention import Retention
 from rainbow_agent.backends.rundir import Claim, RunDir, latest_run, tell
 from rainbow_agent.core.commands import Fate, RunBegan, RunEnded, RunFenced
 from rainbow_agent.core.effects import AttemptRow, Launch
 from rainbow_agent.core.model import Key, Totals
+from rainbow_protocol.job import JobRequest
+from rainbow_protocol.messages.agent import Offer
 
 LAUNCHES_MAX = 3  # of one attempt, when its runner keeps ending before it begins
 
@@ -59,13 +63,20 @@ class LocalBackend:
         self._janitor = ThreadPoolExecutor(1, thread_name_prefix="janitor")
         self._retention = Retention(settings.jobs_dir, settings.kept_jobs_max, settings.kept_bytes_max)
         settings.jobs_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Compiled once here, and not by every job for itself. It also keeps the runner that fits this agent while
+        # Compiled once here, and not by every job for itself. It also keeps those that fit this agent while
         # an upgrade replaces the files around it.
-        self._compiled = settings.jobs_dir.parent / "runner.pyc"
-        py_compile.compile(str(RUNNER), cfile=str(self._compiled), doraise=True)
+        self._compiled = {source: settings.jobs_dir.parent / f"{source.stem}.pyc" for source in (RUNNER, DRIVER)}
+        for source, compiled in self._compiled.items():
+            py_compile.compile(str(source), cfile=str(compiled), doraise=True)
 
     def totals(self) -> Totals:
         return self._settings.totals
+
+    def describe(self) -> Path | bytes:
+        return self._settings.nodes_json or node_list(self._settings)
+
+    def objection(self, asked: Offer | JobRequest) -> str | None:
+        return objection(asked, self._settings)
 
     # --- running
 
@@ -77,9 +88,11 @@ class LocalBackend:
         except ValueError as cause:
             self._not_begun(launch, "failed", f"the agent does not understand the job's request: {cause}")
             return
-        runner, workdir = self._runner(launch.run), self._settings.workdir
+        runner, driver = self._runner(launch.run), self._driver(launch.run)
         try:
-            pid, ready = await loop.run_in_executor(self._threads, spawn, runner, directory, spec, workdir)
+            pid, ready = await loop.run_in_executor(
+                self._threads, spawn, runner, driver, directory, spec, self._settings.workdir
+            )
         except OSError as cause:
             self._not_begun(launch, "returned", f"the agent could not start the job's runner: {cause}")
             return
@@ -101,7 +114,10 @@ class LocalBackend:
 
     def _runner(self, run: int) -> Path:
         """The source for a second try, in case the first failed because the interpreter itself was replaced."""
-        return self._compiled if run == 1 else RUNNER
+        return self._compiled[RUNNER] if run == 1 else RUNNER
+
+    def _driver(self, run: int) -> Path:
+        return self._compiled[DRIVER] if run == 1 else DRIVER
 
     def kill(self, key: Key, run: int) -> None:
         """To the runner, which ends its job and says how. One that is gone already has said so."""

@@ -1,6 +1,6 @@
 """The directory of one run: what the agent writes for the runner, and what it reads back.
 
-    jobs/JOB.ATTEMPT/RUN/{spec, claim, stdout, stderr, result, runner.log}
+    jobs/JOB.ATTEMPT/RUN/{spec, program, claim, stdout, stderr, result, runner.log}
 
 `claim` is linked into place by whoever comes first: the runner, and then the job runs; or an agent that fences the
 run off, and then it never can.
@@ -10,6 +10,7 @@ import marshal
 import os
 import shutil
 import signal
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -41,11 +42,20 @@ class RunDir:
         self.run = run
         self.path = attempt_dir(jobs, key) / str(run)
 
-    def prepare(self, spec: dict[str, Any]) -> None:
+    def prepare(self, spec: dict[str, Any], driver: Path) -> None:
+        """Write down what to run. A program is run by its driver, and is in a file of its own until that reads it."""
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fd = os.open(self.path / "spec", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        spec = dict(spec)
+        program = spec.pop("program", None)
+        if program is not None:
+            self._write("program", program)
+            spec["command"] = [*isolated_python(), str(driver), str(self.path / "program")]
+        self._write("spec", spec)
+
+    def _write(self, name: str, document: dict[str, Any]) -> None:
+        fd = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
-            file.write(marshal.dumps(spec))
+            file.write(marshal.dumps(document))
 
     def claim(self) -> Claim | None:
         try:
@@ -87,6 +97,11 @@ class RunDir:
         except FileNotFoundError:
             return ""
         return " ".join(text.split())[-_LOG_CHARS_MAX:]
+
+
+def isolated_python() -> list[str]:
+    """This interpreter, without anything that an environment or an installation adds to it."""
+    return [sys.executable, "-I", "-S", "-X", "utf8"]
 
 
 def attempt_dir(jobs: Path, key: Key) -> Path:

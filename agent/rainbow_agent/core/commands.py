@@ -32,6 +32,7 @@ class Offer:
     key: Key
     shape: Shape
     hold_s: float
+    objection: str | None = None  # why the cluster would not run it, whatever is free
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Award:
     key: Key
     shape: Shape
     work: str
+    objection: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,7 +196,7 @@ class AgentMachine:
             return No("this attempt is already here")
         if self._holds.take(offer.key) is not None:
             self._schedule.drop_hold(offer.key)
-        objection = self._bidder.objection(offer.shape)
+        objection = offer.objection or self._bidder.objection(offer.shape)
         if objection is not None:
             return No(objection)
         answer = self._bidder.price(offer.shape, self._schedule.hold(offer.key, offer.shape, now), now)
@@ -214,7 +214,7 @@ class AgentMachine:
             self._schedule.drop_hold(award.key)
             held = None
         refusal = self._objection_without_hold(award, now) if held is None else None
-        unfit = self._unfit(now)
+        unfit = self._unfit(now) or award.objection
         if unfit is not None:
             refusal = unfit
             self._schedule.drop_hold(award.key)

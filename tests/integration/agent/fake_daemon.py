@@ -2,6 +2,8 @@
 
 import asyncio
 import base64
+import hashlib
+import zlib
 from collections import deque
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,6 +18,7 @@ from rainbow_protocol import SUBPROTOCOL
 from rainbow_protocol.codec import encode, from_agent
 from rainbow_protocol.ids import JobIds
 from rainbow_protocol.job import JobRequest, Shape
+from rainbow_protocol.limits import FRAME_BYTES_MAX
 from rainbow_protocol.messages import agent as wire
 
 SECRET = "rbs_test"
@@ -53,6 +56,7 @@ class FakeDaemon:
             subprotocols=[Subprotocol(SUBPROTOCOL)],
             process_request=self._authorize,
             compression=None,
+            max_size=FRAME_BYTES_MAX,
             close_timeout=1,
         )
         self.port = next(iter(self._server.sockets)).getsockname()[1]
@@ -85,18 +89,35 @@ class FakeDaemon:
             self.connection = await self.sessions.get()
         return self.connection
 
-    async def greet(self) -> tuple[wire.AgentHello, list[wire.InventoryItem]]:
+    async def greet(self, send_graph: bool = False) -> tuple[wire.AgentHello, list[wire.InventoryItem]]:
         """Take the next session through hello and inventory to the welcome."""
         await self.session()
         hello = await self.expect(wire.AgentHello)
+        return hello, await self.welcome(send_graph)
+
+    async def welcome(self, send_graph: bool = False) -> list[wire.InventoryItem]:
         items: list[wire.InventoryItem] = []
         while True:
             frame = await self.expect(wire.Inventory)
             items += frame.items
             if frame.last:
                 break
-        await self.send(wire.AgentWelcome(cluster="tested", version="0"))
-        return hello, items
+        await self.send(wire.AgentWelcome(cluster="tested", version="0", send_graph=send_graph))
+        return items
+
+    async def description(self) -> bytes:
+        """The next document that comes whole; a part with another digest begins another one."""
+        digest, data = "", b""
+        while True:
+            part = await self.expect(wire.GraphPart)
+            if part.digest != digest:
+                digest, data = part.digest, b""
+            data += base64.b64decode(part.data)
+            if part.last:
+                document = zlib.decompress(data)
+                assert hashlib.sha256(document).hexdigest() == digest
+                assert len(document) == part.bytes
+                return document
 
     async def send(self, message: BaseModel) -> None:
         assert self.connection is not None

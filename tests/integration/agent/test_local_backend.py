@@ -90,7 +90,7 @@ async def test_the_time_limit_reaches_tasks_that_left_their_group(rig: Rig, comm
 
 async def test_a_job_that_is_being_launched_has_not_ended(rig: Rig) -> None:
     """Its directory is there before its runner is: a reader must not take that for the end."""
-    RunDir(rig.jobs, KEY, 1).prepare({})
+    RunDir(rig.jobs, KEY, 1).prepare({}, launching.DRIVER)
     files = rig.backend.output(KEY)
     assert files is not None
     assert not files.ended
@@ -145,7 +145,7 @@ async def test_only_one_of_many_runners_runs(rig: Rig, tmp_path: Path) -> None:
     launch = Launch(
         KEY, 1, Shape(), JobRequest(command=["sh", "-c", "echo x >> ran"]).model_dump_json(), (Share(0, 1),)
     )
-    directory.prepare(specification(launch, rig.settings))
+    directory.prepare(specification(launch, rig.settings), launching.DRIVER)
     runners = [
         await asyncio.create_subprocess_exec(sys.executable, "-I", "-S", local.RUNNER, directory.path, stdout=PIPE)
         for _ in range(4)

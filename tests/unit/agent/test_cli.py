@@ -159,3 +159,31 @@ def test_where_to_connect(url: str, endpoint: str, loopback: bool) -> None:
     target = Target(url, "rbs_x")
     assert target.endpoint == endpoint
     assert target.is_loopback == loopback
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ("container_command: [apptainer, exec]", "one of its words must hold {image}"),
+        ("container_command: [run, '{image}']\nimages: ignore", "give container_command, which runs images, or images"),
+        ("nodes_json: x\nproperties: [fast]", "nodes_json describes the nodes, so properties must be left out"),
+        ("images: sometimes", "images: Input should be 'refuse' or 'ignore'"),
+        ("labels: {a: 1}", "labels.a: Input should be a valid string"),
+        ("memory_per_node: 0", "memory_per_node: Input should be greater than or equal to 1"),
+        ("nodes_json: /no/such/file", "nodes_json: /no/such/file: cannot be read: No such file or directory"),
+    ],
+)
+def test_settings_that_contradict_each_other(secret_file: Path, tmp_path: Path, config: str, words: str) -> None:
+    path = tmp_path / "agent.yaml"
+    path.write_text(f"{config}\nsecret_file: {secret_file}\n")
+    result = run("--config", str(path), "--check-config")
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_lists_and_labels_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAINBOW_AGENT_LABELS", '{"site": "west"}')
+    monkeypatch.setenv("RAINBOW_AGENT_QUEUES", '["batch"]')
+    settings = AgentSettings.load(None, {})
+    assert settings.labels == {"site": "west"}
+    assert settings.queues == ["batch"]

@@ -37,10 +37,11 @@ def test_an_award_keeps_the_whole_request() -> None:
     request = JobRequest(
         command=["a", "ü\n"], shape=WireShape(nodes=2, tasks=3, time_limit_s=1.5, exclusive=True), env={"X": "\t"}
     )
-    command = translate.command(wire.Awards(items=[wire.Award(job=JOB, attempt=1, request=request)]))
+    command = translate.command(wire.Awards(items=[wire.Award(job=JOB, attempt=1, request=request)]), lambda _: "no")
     assert isinstance(command, c.Awards)
     [award] = command.items
     assert award.shape == Shape(tasks=3, nodes=2, time_limit_s=1.5, exclusive=True)
+    assert award.objection == "no"
     assert JobRequest.model_validate_json(award.work) == request
 
 

@@ -1,0 +1,136 @@
+"""Tells the daemon what this cluster has: its description, when asked for it and when it has changed.
+
+A description that cannot be sent, or that is refused, is the operator's to mend: it is told in the log and in the
+status, and the agent goes on with what the daemon has.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import structlog
+
+from rainbow_agent.description import Description, DescriptionChangedError, DescriptionError, Source, parts, survey
+from rainbow_agent.session import Link
+from rainbow_protocol.limits import REASON_CHARS_MAX
+from rainbow_protocol.messages.agent import GraphTaken
+from rainbow_protocol.wire import one_line
+
+TRIES_MAX = 3  # to send a file that is being written meanwhile
+
+log = structlog.get_logger()
+
+
+class Announcer:
+    """`on_news` is called when `trouble` has changed, `on_bug` for what nobody foresaw."""
+
+    def __init__(
+        self, describe: Callable[[], Source], on_news: Callable[[], None], on_bug: Callable[[BaseException], None]
+    ) -> None:
+        self._describe = describe
+        self._on_news = on_news
+        self._on_bug = on_bug
+        self._current: Description | None = None
+        self._told: str | None = None  # the digest in this session's hello
+        self._link: Link | None = None  # of a session that was welcomed
+        self._sending: asyncio.Task[None] | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self.trouble: str | None = None  # why the daemon does not have the current description
+
+    async def look(self) -> None:
+        """Before the first hello. DescriptionError if there is no description that could be sent."""
+        self._current = await asyncio.to_thread(lambda: survey(self._describe()))
+
+    def introduce(self) -> str | None:
+        """The digest for a hello."""
+        self._told = None if self._current is None else self._current.digest
+        return self._told
+
+    def welcomed(self, link: Link, wanted: bool) -> None:
+        self._link = link
+        if self._current is not None and (wanted or self._current.digest != self._told):
+            self._send()
+
+    def taken(self, message: GraphTaken) -> None:
+        if self._current is None or message.digest != self._current.digest:
+            return  # about one that was replaced meanwhile
+        if message.error is None:
+            log.info("the daemon has taken this cluster's description", digest=message.digest)
+        self._note(None if message.error is None else f"the daemon refused this cluster's description: {message.error}")
+
+    def gone(self) -> None:
+        """The session is over."""
+        self._link = None
+        self._stop(self._sending)
+
+    def look_again(self) -> None:
+        """The cluster may have changed: read its description again, and send it if it is another one."""
+        self._stop(self._looking)
+        self._looking = self._begin(self._look_again())
+
+    async def close(self) -> None:
+        tasks = [task for task in (self._sending, self._looking) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look_again(self) -> None:
+        before = self._current
+        try:
+            await self.look()
+        except DescriptionError as cause:
+            self._note(f"the cluster's description stays as it was: {cause}")
+            return
+        if self._current == before:
+            log.info("this cluster's description has not changed")
+            return
+        log.info("this cluster's description has changed")
+        if self._link is not None:
+            self._send()
+
+    def _send(self) -> None:
+        self._stop(self._sending)
+        if self._link is not None:
+            self._sending = self._begin(self._send_parts(self._link))
+
+    async def _send_parts(self, link: Link) -> None:
+        for _ in range(TRIES_MAX):
+            if self._current is None:
+                return
+            cut = parts(self._current)
+            try:
+                while (part := await asyncio.to_thread(next, cut, None)) is not None:
+                    await link.send_whole(part)
+            except DescriptionChangedError:
+                try:
+                    await self.look()
+                except DescriptionError as cause:
+                    self._note(str(cause))
+                    return
+            except DescriptionError as cause:
+                self._note(str(cause))
+                return
+            else:
+                return
+        self._note(f"the cluster's description changed {TRIES_MAX} times while it was sent; send SIGHUP when it rests")
+
+    def _note(self, trouble: str | None) -> None:
+        before = self.trouble
+        self.trouble = None if trouble is None else one_line(trouble)[:REASON_CHARS_MAX]
+        if self.trouble is not None:
+            log.error("the daemon does not have this cluster's description", words=self.trouble)
+        if self.trouble != before:
+            self._on_news()
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        task.add_done_callback(self._done)
+        return task
+
+    def _stop(self, task: "asyncio.Task[None] | None") -> None:
+        if task is not None:
+            task.cancel()
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (cause := task.exception()) is not None:
+            self._on_bug(cause)
