@@ -79,6 +79,12 @@ DEPENDENCIES_MAX = 64
 PARAMETERS_MAX = 64
 IMAGE_CHARS_MAX = 1_024
 
+# Documents that jobs are read from
+JOBSPEC_CHARS_MAX = 1024 * 1024
+JOBSPEC_VALUES_MAX = 50_000  # counting what YAML's aliases stand for
+JOBSPEC_DEPTH_MAX = 64
+JOBSPEC_REMARKS_MAX = 100
+
 # Descriptions of clusters
 GRAPH_BYTES_MAX = 256 * 1024 * 1024  # of a document, as it stands in its file
 GRAPH_PART_BYTES_MAX = 2 * 1024 * 1024  # of its compressed form, in one frame

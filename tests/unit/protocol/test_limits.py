@@ -40,6 +40,8 @@ OF_GRAPHS = {
     "SUBSYSTEM_EDGES_MAX",
     "CONSTRAINT_HOSTS_MAX",
 }
+# Bounds of the readers of jobspecs, tested with them.
+OF_JOBSPECS = {"JOBSPEC_CHARS_MAX", "JOBSPEC_VALUES_MAX", "JOBSPEC_DEPTH_MAX", "JOBSPEC_REMARKS_MAX"}
 # Bounds with a test of their own, here or beside this file.
 BY_HAND = {
     "REQUEST_DETAIL_BYTES_MAX",
@@ -77,7 +79,7 @@ def names(message: str, path: list[str]) -> bool:
 def test_every_limit_is_tested_somewhere() -> None:
     bounds = {edge.bound for _, edge in EDGES}
     for name, value in vars(limits).items():
-        if name.isupper() and name not in OF_SESSIONS | OF_GRAPHS | BY_HAND | RESERVED:
+        if name.isupper() and name not in OF_SESSIONS | OF_GRAPHS | OF_JOBSPECS | BY_HAND | RESERVED:
             assert value in bounds, f"no message has a field bounded by {name}"
 
 

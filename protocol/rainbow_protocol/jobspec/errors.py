@@ -1,0 +1,13 @@
+"""The one way in which a document is refused."""
+
+from rainbow_protocol.limits import MISTAKE_PATH_CHARS_MAX
+from rainbow_protocol.wire import one_line
+
+
+class JobspecError(Exception):
+    """`path` leads into the document (`tasks[0].slot`), or is empty; `message` says what is wrong there."""
+
+    def __init__(self, path: str, message: str) -> None:
+        self.path = one_line(path)[:MISTAKE_PATH_CHARS_MAX]
+        self.message = message
+        super().__init__(f"{self.path}: {message}" if self.path else message)

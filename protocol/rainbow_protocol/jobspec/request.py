@@ -1,0 +1,84 @@
+"""What a reader found, put together as the one request that all forms become."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rainbow_protocol.job import Dependency, JobRequest
+from rainbow_protocol.jobspec.commands import NOTHING, Surroundings, without_unset
+from rainbow_protocol.jobspec.place import Place
+from rainbow_protocol.jobspec.shape import shape_of, slots_of
+from rainbow_protocol.jobspec.trees import every
+from rainbow_protocol.program import Group, Program, Task, TaskCount
+from rainbow_protocol.resources import Constraint, Need, Requirement, Scalar
+
+
+@dataclass
+class Draft:
+    place: Place
+    needs: list[Need]
+    tasks: list[Task]
+    groups: list[Group] = field(default_factory=list)
+    requires: list[Requirement] = field(default_factory=list)
+    constraint: Constraint | None = None
+    surroundings: Surroundings = NOTHING
+    name: str | None = None
+    image: str | None = None
+    queue: str | None = None
+    dependencies: list[Dependency] = field(default_factory=list)
+    parameters: dict[str, Scalar] = field(default_factory=dict)
+
+    def request(self) -> JobRequest:
+        env, cwd, time_limit_s = self.surroundings
+        shape = shape_of(self.needs, time_limit_s)
+        alone = self._only_command()
+        if alone is not None:
+            env, cwd = {**env, **alone.env}, alone.cwd or cwd
+        command = alone.command if alone is not None else next(_commands(self.tasks, self.groups), None)
+        if command is None:
+            raise self.place.wrong("has no command to run")
+        program = None if alone is not None else self.place.built(Program, tasks=self.tasks, groups=self.groups)
+        return self.place.built(
+            JobRequest,
+            command=command,
+            shape=shape,
+            name=self.name,
+            cwd=cwd,
+            env=without_unset(env),
+            needs=self.needs,
+            requires=self.requires,
+            constraint=self.constraint,
+            program=program,
+            task_count=self._told_count(alone.count, shape.tasks) if alone is not None else None,
+            image=self.image,
+            queue=self.queue,
+            dependencies=self.dependencies,
+            parameters=self.parameters,
+        )
+
+    def _only_command(self) -> Task | None:
+        """The task, if it is one that a command and a count can tell; else it takes a program."""
+        if len(self.tasks) != 1 or self.groups:
+            return None
+        [task] = self.tasks
+        slots = [one for need in self.needs for one in every(need.alternatives[0]) if one.type == "slot"]
+        simple = not task.group and task.replicas == 1 and not task.depends_on and len(slots) <= 1
+        return task if simple else None
+
+    def _told_count(self, count: TaskCount | None, tasks: int) -> TaskCount | None:
+        """None where one process for each task of the shape is what is meant."""
+        if count is not None and count != TaskCount(per_slot=1):
+            return count
+        if len(self.needs) != 1 or len(self.needs[0].alternatives) != 1:
+            return count
+        return None if slots_of(self.needs[0].alternatives[0]) == tasks else TaskCount(per_slot=1)
+
+
+def _commands(tasks: Sequence[Task], groups: Sequence[Group]) -> Iterator[list[str]]:
+    """In the order in which they would be met."""
+    named = {group.name: group for group in groups}
+    for task in tasks:
+        if task.command:
+            yield task.command
+        elif task.group in named:
+            within = [group for group in groups if group.name != task.group]
+            yield from _commands(named[task.group].tasks, within)
