@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
-import igraph
+import igraph  # type: ignore[import-untyped]
 import orjson
 
 from rainbowd.resources.classes import VERSION
@@ -98,6 +98,11 @@ class ClusterModel:
     @property
     def counts(self) -> dict[str, Number]:
         return self.root.counts
+
+    @cached_property
+    def universe(self) -> SubtreeClass:
+        """A place that holds this cluster and nothing else."""
+        return SubtreeClass("", 0, "", frozenset(), (), (), ((self.root, 1),))
 
     @cached_property
     def graph(self) -> igraph.Graph:
@@ -224,5 +229,3 @@ def marked_root(model: ClusterModel, marks: dict[str, frozenset[int]]) -> Subtre
         model.marked.clear()
     model.marked[key] = root
     return root
-
-

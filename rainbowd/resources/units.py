@@ -16,7 +16,7 @@ def factor(unit: str) -> int | None:
     prefix = text.removesuffix("b").removesuffix("i") if binary else text.removesuffix("b")
     if not prefix or prefix not in _POWERS:
         return None
-    return (1024 if binary else 1000) ** _POWERS[prefix]
+    return int((1024 if binary else 1000) ** _POWERS[prefix])
 
 
 def exact(number: int | float) -> Number:

@@ -1,0 +1,164 @@
+"""A job's request as the matcher works on it: slots dissolved into what they hold, equal wants one object.
+
+A slot is no thing, so it vanishes here: so many slots of so much are that many times as much. It leaves one trace:
+what a slot holds comes from one node. A slot that neither stands in a node nor holds one stays, as a packed want.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from rainbow_protocol.job import JobRequest
+from rainbow_protocol.resources import Constraint, Need, Requirement, Resource, least
+from rainbowd.resources.classes import HOST
+
+SLOT = "slot"
+
+
+class Demand(NamedTuple):
+    want: "Want"
+    number: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Want:
+    """One of something. `packed` marks a slot: all of its demands come from one node, which may hold many slots."""
+
+    type: str
+    unit: str
+    exclusive: bool
+    requires: tuple[Requirement, ...]
+    demands: tuple[Demand, ...]
+    packed: bool = False
+    noun: str = ""
+
+    @property
+    def is_leaf(self) -> bool:
+        return not self.demands
+
+
+@dataclass(eq=False, slots=True)
+class Ask:
+    """All that decides where a job could run. `needs` must each be held, by one of its alternatives."""
+
+    needs: tuple[tuple[tuple[Demand, ...], ...], ...]
+    requires: tuple[Requirement, ...] = ()
+    constraint: Constraint | None = None
+    has_requirements: bool = False
+    memory: dict[Any, Any] = field(default_factory=dict)  # the matcher's, shared by all clusters
+
+
+def ask_of(request: JobRequest) -> Ask:
+    if request.needs is None and not request.requires and request.constraint is None:
+        shape = request.shape
+        return _simple(shape.nodes, shape.tasks, shape.cores_per_task, shape.gpus_per_task, shape.exclusive)
+    wanted = request.model_dump(include={"needs", "requires", "constraint"}, exclude_defaults=True)
+    wanted["command"] = ["-"]  # what it runs does not matter here
+    if request.needs is None:
+        wanted["shape"] = request.shape.model_dump(exclude={"time_limit_s"})
+    return _written(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS))
+
+
+@lru_cache(maxsize=4096)
+def _simple(nodes: int | None, tasks: int, cores: int, gpus: int, exclusive: bool) -> Ask:
+    return Ask(needs=((_of_shape(_Wants(), nodes, tasks, cores, gpus, exclusive),),))
+
+
+@lru_cache(maxsize=4096)
+def _written(text: bytes) -> Ask:
+    request = JobRequest.model_validate_json(text)
+    wants = _Wants()
+    if request.needs is not None:
+        needs = tuple(_alternatives(wants, need) for need in request.needs)
+    else:
+        shape = request.shape
+        forest = _of_shape(wants, shape.nodes, shape.tasks, shape.cores_per_task, shape.gpus_per_task, shape.exclusive)
+        needs = ((forest,),)
+    return Ask(
+        needs=needs,
+        requires=tuple(request.requires),
+        constraint=request.constraint,
+        has_requirements=bool(request.requires) or wants.has_requirements,
+    )
+
+
+class _Wants:
+    """Makes wants, each once: equal ones are the same object, so that their counts can be added."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Want] = {}
+        self.has_requirements = False
+
+    def get(
+        self,
+        kind: str,
+        unit: str = "",
+        exclusive: bool = False,
+        requires: Sequence[Requirement] = (),
+        demands: Iterable[Demand] = (),
+        packed: bool = False,
+        noun: str = "",
+    ) -> Want:
+        held = merged(demands)
+        key = (kind, unit, exclusive, repr(requires), held, packed)
+        want = self._known.get(key)
+        if want is None:
+            self.has_requirements |= bool(requires)
+            want = self._known[key] = Want(kind, unit, exclusive, tuple(requires), held, packed, noun)
+        return want
+
+
+def merged(demands: Iterable[Demand]) -> tuple[Demand, ...]:
+    """The same thing wanted twice is wanted in the sum of both counts."""
+    counts: dict[Want, int] = {}
+    for want, count in demands:
+        counts[want] = counts.get(want, 0) + count
+    return tuple(Demand(want, count) for want, count in counts.items())
+
+
+def _of_shape(
+    wants: _Wants, nodes: int | None, tasks: int, cores: int, gpus: int, exclusive: bool
+) -> tuple[Demand, ...]:
+    def of_tasks(count: int) -> list[Demand]:
+        parts = [Demand(wants.get("core"), cores * count)]
+        return [*parts, Demand(wants.get("gpu"), gpus * count)] if gpus else parts
+
+    if nodes is None:  # exclusive or not: nobody else is on the empty cluster
+        return (Demand(wants.get(SLOT, demands=of_tasks(1), packed=True, noun="task"), tasks),)
+    low, extra = divmod(tasks, nodes)
+    spread = [(extra, low + 1), (nodes - extra, low)]
+    return merged(
+        Demand(wants.get(HOST, exclusive=exclusive, demands=of_tasks(each)), count) for count, each in spread if count
+    )
+
+
+def _alternatives(wants: _Wants, need: Need) -> tuple[tuple[Demand, ...], ...]:
+    return tuple(
+        merged(demand for resource in forest for demand in _demands(wants, resource, False, False, ()))
+        for forest in need.alternatives
+    )
+
+
+def _demands(
+    wants: _Wants, resource: Resource, in_slot: bool, in_node: bool, inherited: tuple[Requirement, ...]
+) -> list[Demand]:
+    """`inherited` are requirements of a slot that has vanished: they fall to what it holds."""
+    count = least(resource.count)
+    requires = (*inherited, *resource.requires)
+    if resource.type == SLOT:
+        if in_node or _mentions(resource, HOST):
+            held = [d for child in resource.children for d in _demands(wants, child, True, in_node, requires)]
+            return [Demand(want, each * count) for want, each in held]
+        held = [d for child in resource.children for d in _demands(wants, child, True, in_node, ())]
+        return [Demand(wants.get(SLOT, requires=requires, demands=held, packed=True, noun=SLOT), count)]
+    exclusive = in_slot if resource.exclusive is None else resource.exclusive
+    inside = in_node or resource.type == HOST
+    held = [d for child in resource.children for d in _demands(wants, child, in_slot, inside, ())]
+    return [Demand(wants.get(resource.type, resource.unit, exclusive, requires, held), count)]
+
+
+def _mentions(resource: Resource, kind: str) -> bool:
+    return any(child.type == kind or _mentions(child, kind) for child in resource.children)

@@ -1,0 +1,212 @@
+"""How much of what a job wants fits into a class of equal subtrees: the heart of matching.
+
+Exact, and in time that follows the number of classes. Wants that cannot touch the same vertices are looked at one
+by one; those that can are decided by `competing`. Everything found out is remembered with the request, and holds for
+every cluster that has the same class.
+"""
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from rainbowd.resources.asking import Ask, Demand, Want, merged
+from rainbowd.resources.classes import HOST
+from rainbowd.resources.model import SubtreeClass
+from rainbowd.resources.requirements import Chain, admits, satisfied
+from rainbowd.resources.units import Number, available
+
+FACTS_MAX = 500_000  # remembered for one request; then it starts anew
+
+# Decides for demands that could want the same vertices.
+Together = Callable[["Capacity", SubtreeClass, Chain, tuple[Demand, ...]], bool]
+
+
+class Capacity:
+    """Answers for one request. `chain` is always that of the place's container."""
+
+    def __init__(self, ask: Ask, together: "Together") -> None:
+        self._ask = ask
+        self._together = together
+        self._caps: dict[tuple[Want, Chain], dict[SubtreeClass, Number]] = {}
+        self._facts = 0
+        self._footprints: dict[tuple[Want, SubtreeClass], frozenset[str]] = {}
+        self._admitted: dict[tuple[SubtreeClass, Chain], bool] = {}
+        self._filters = bool(ask.requires) or ask.constraint is not None
+
+    def inside(self, place: SubtreeClass, chain: Chain) -> Chain:
+        """The chain for what the place holds."""
+        return (*chain, place) if self._ask.has_requirements and not place.is_bare else chain
+
+    def admitted(self, place: SubtreeClass, chain: Chain) -> bool:
+        """May the job use this node at all?"""
+        if place.type != HOST or not self._filters:
+            return True
+        known = self._admitted.get((place, chain))
+        if known is None:
+            ask, within = self._ask, self.inside(place, chain)
+            known = (ask.constraint is None or admits(ask.constraint, place)) and all(
+                satisfied(one, within) for one in ask.requires
+            )
+            self._admitted[place, chain] = known
+        return known
+
+    def suits(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
+        """Is the place of the wanted type, and does it have what is required there? Its contents are not looked at."""
+        if want.type != place.type:
+            return False
+        within = self.inside(place, chain)
+        return all(satisfied(one, within) for one in want.requires)
+
+    def takes(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
+        """Can the place itself be one of these?"""
+        if not self.suits(want, place, chain):
+            return False
+        return want.is_leaf or self.holds(place, chain, want.demands)
+
+    def cap(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
+        """How many of it fit into the place, itself included, if nothing else is there.
+
+        Of a leaf: how many units. Of a type that nests in itself it is an upper bound; `competing` knows exactly.
+        """
+        if (HOST if want.packed else want.type) not in place.types:
+            return 0
+        return self._look_up(want, place, chain, self._known(want, chain))
+
+    def _known(self, want: Want, chain: Chain) -> dict[SubtreeClass, Number]:
+        if self._facts > FACTS_MAX:
+            self._facts = 0
+            self._caps.clear()
+        known = self._caps.get((want, chain))
+        if known is None:
+            known = self._caps[want, chain] = {}
+        return known
+
+    def _look_up(self, want: Want, place: SubtreeClass, chain: Chain, known: dict[SubtreeClass, Number]) -> Number:
+        found = known.get(place)
+        if found is None:
+            absent = (HOST if want.packed else want.type) not in place.types
+            found = known[place] = 0 if absent else self._cap(want, place, chain)
+            self._facts += 1
+        return found
+
+    def _cap(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
+        if not self.admitted(place, chain):
+            return 0
+        if want.packed and place.type == HOST:
+            return self.slots(want, place, chain)
+        below = self.total(want, place, chain) if place.children else 0
+        if want.packed or not self.suits(want, place, chain):
+            return below
+        if want.is_leaf:
+            own = available(place.size, place.unit, want.unit)
+            return max(own, below) if want.exclusive else own + below
+        return below + self.holds(place, chain, want.demands)
+
+    def total(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
+        """How many of it fit into what the place holds."""
+        within = self.inside(place, chain)
+        known = self._known(want, within)
+        amount: Number = 0
+        for child, count in place.children:
+            found = known.get(child)
+            amount += count * (self._look_up(want, child, within, known) if found is None else found)
+        return amount
+
+    def slots(self, want: Want, host: SubtreeClass, chain: Chain) -> int:
+        """How many of these slots the node holds."""
+        within = self.inside(host, chain)
+        if not all(satisfied(one, within) for one in want.requires):
+            return 0
+        most = min(int(self.total(part, host, chain) // count) for part, count in want.demands)
+        if most == 0 or (len(want.demands) == 1 and want.demands[0].want.is_leaf):
+            return most
+        low, high = 0, most  # low fits, more than high does not; usually high itself fits
+        middle = high
+        while low < high:
+            if self.holds(host, chain, times(want.demands, middle)):
+                low = middle
+            else:
+                high = middle - 1
+            middle = (low + high + 1) // 2
+        return low
+
+    def holds(self, place: SubtreeClass, chain: Chain, demands: Sequence[Demand]) -> bool:
+        """Can what the place holds satisfy all of these at the same time?"""
+        return all(self.group_fits(place, chain, group) for group in self.groups(place, demands))
+
+    def group_fits(self, place: SubtreeClass, chain: Chain, group: Sequence[Demand]) -> bool:
+        for want, count in group:
+            if self.total(want, place, chain) < count:
+                return False
+        if len(group) == 1 and not self.self_competing(group[0].want, place):
+            return True
+        return self._together(self, place, chain, tuple(group))
+
+    def self_competing(self, want: Want, place: SubtreeClass) -> bool:
+        """One of the type may stand inside another of it: then taking one may rule out the other."""
+        return (bool(want.demands) or want.exclusive) and not want.packed and want.type in place.nesting
+
+    def groups(self, place: SubtreeClass, demands: Sequence[Demand]) -> list[list[Demand]]:
+        """Those that could want the same vertices stand together; different groups cannot hinder each other."""
+        demands = self.settled(place, demands)
+        if len(demands) == 1:
+            return [[demands[0]]]
+        groups: list[tuple[frozenset[str], list[Demand]]] = []
+        for demand in demands:
+            types = self.footprint(demand.want, place)
+            together = [demand]
+            apart = []
+            for known, members in groups:
+                if known & types:
+                    types |= known
+                    together = members + together
+                else:
+                    apart.append((known, members))
+            groups = [*apart, (types, together)]
+        return [members for _, members in groups]
+
+    def settled(self, place: SubtreeClass, demands: Sequence[Demand]) -> Sequence[Demand]:
+        """Slots where this place has nodes to pack them into; elsewhere, and for what no node holds, their contents."""
+        if not any(want.packed for want, _ in demands):
+            return demands
+        in_hosts = place.below_type(HOST) if HOST in place.types_below else frozenset[str]()
+        plain: list[Demand] = []
+        for demand in demands:
+            want, count = demand
+            inside = [part for part in want.demands if part.want.type in in_hosts]
+            if not want.packed or len(inside) == len(want.demands):
+                plain.append(demand)
+                continue
+            plain += times([part for part in want.demands if part.want.type not in in_hosts], count)
+            if inside:
+                plain.append(Demand(self._smaller(want, tuple(inside)), count))
+        return merged(plain)
+
+    def _smaller(self, want: Want, demands: tuple[Demand, ...]) -> Want:
+        """The same slot with fewer demands; always the same object, so that what is known of it is found again."""
+        known = self._ask.memory.setdefault("smaller", {})
+        key = (want, demands)
+        if key not in known:
+            known[key] = Want(want.type, want.unit, want.exclusive, want.requires, demands, True, want.noun)
+        smaller: Want = known[key]
+        return smaller
+
+    def footprint(self, want: Want, place: SubtreeClass) -> frozenset[str]:
+        """The types of vertex that it could use up in what the place holds."""
+        key = (want, place)
+        known = self._footprints.get(key)
+        if known is None:
+            parts = [self.footprint(part, place) for part, _ in want.demands]
+            own = frozenset[str]() if want.packed else frozenset((want.type,))
+            if want.exclusive and not want.packed:
+                own |= place.below_type(want.type)
+            known = self._footprints[key] = own.union(*parts)
+        return known
+
+
+def times(demands: Sequence[Demand], number: int) -> tuple[Demand, ...]:
+    return tuple(Demand(want, count * number) for want, count in demands)
+
+
+def whole_times(capacity: Number, count: int) -> int:
+    """How many times the count goes into the capacity."""
+    return int(Fraction(capacity) // count) if isinstance(capacity, Fraction) else capacity // count
