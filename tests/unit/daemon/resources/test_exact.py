@@ -40,6 +40,15 @@ def agree(dice: Random) -> str | None:
     return f"{picture(root, forest)}\n{verdict}"
 
 
+def agree_in_a_crowd(dice: Random) -> str | None:
+    root = worlds.cluster(dice)
+    forest = worlds.crowd(dice, root)
+    verdict = GraphMatcher().match(ask_of(worlds.request(forest)), worlds.model_of(root))
+    if verdict.fits == brute.fits(root, forest) and (verdict.fits or verdict.reason):
+        return None
+    return f"{picture(root, forest)}\n{verdict}"
+
+
 def agree_on_instances(dice: Random) -> str | None:
     root, forest = worlds.cluster(dice), worlds.forest(dice, things_max=2)
     verdict = GraphMatcher().match(ask_of(worlds.request(forest)), worlds.model_of(root))
@@ -64,7 +73,7 @@ def agree_under_a_constraint(dice: Random) -> str | None:
     return f"{picture(root, forest)}\n{constraint!r}\n{requires!r}\n{verdict}"
 
 
-QUESTIONS = [agree, agree_on_instances, agree_under_a_constraint]
+QUESTIONS = [agree, agree_in_a_crowd, agree_on_instances, agree_under_a_constraint]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

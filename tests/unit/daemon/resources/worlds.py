@@ -142,6 +142,36 @@ def forest(dice: Random, things_max: int = 7) -> list[Resource]:
             return found
 
 
+LEVELS = ("rack", "node", "socket", "core", "gpu", "memory", "licence")
+
+
+def crowd(dice: Random, root: Vertex, things_max: int = 8) -> list[Resource]:
+    """Wants that compete: only of types that the cluster has, and several that use the same ones."""
+    present = [kind for kind in LEVELS if any(one.type == kind for one in numbered(root))] or ["node"]
+    while True:
+        found = [competitor(dice, present, 0) for _ in range(dice.randint(2, 3))]
+        if sum(map(size, found)) <= things_max:
+            return found
+
+
+def competitor(dice: Random, present: list[str], level: int, in_slot: bool = False) -> Resource:
+    """Things stand in what can hold them: a core in a socket, never a socket in a core."""
+    kind = dice.choice(present[level:] or present[-1:])
+    below = LEVELS.index(kind) + 1
+    inner = [one for one in present if LEVELS.index(one) >= below] if below < 4 else []
+    if not in_slot and seldom(dice, 3):
+        held = [competitor(dice, present, level, True) for _ in range(dice.randint(1, 2))]
+        return Resource(type="slot", count=dice.randint(1, 2), children=held)
+    children = [competitor(dice, inner, 0, in_slot) for _ in range(dice.randint(0, 2))] if inner else []
+    return Resource(
+        type=kind,
+        count=dice.choice([1, 1, 1, 2, 3]),
+        children=children,
+        requires=requirements(dice) if seldom(dice, 4) else [],
+        exclusive=exclusive(dice),
+    )
+
+
 def constraint(dice: Random, depth: int = 0) -> Constraint:
     kind = dice.choice(["properties", "hostlist", "ranks", "and", "or", "not"][: 6 if depth < 2 else 3])
     if kind == "properties":
