@@ -35,7 +35,13 @@ class Announcer:
         self._link: Link | None = None  # of a session that was welcomed
         self._sending: asyncio.Task[None] | None = None
         self._looking: asyncio.Task[None] | None = None
-        self.trouble: str | None = None  # why the daemon does not have the current description
+        self._unsent: str | None = None  # why what describes the cluster now could not be sent
+        self._refused: str | None = None  # why the daemon did not take it
+
+    @property
+    def trouble(self) -> str | None:
+        """Why the daemon does not have the current description; None if it has, or will soon."""
+        return self._unsent or self._refused
 
     async def look(self) -> None:
         """Before the first hello. DescriptionError if there is no description that could be sent."""
@@ -56,7 +62,8 @@ class Announcer:
             return  # about one that was replaced meanwhile
         if message.error is None:
             log.info("the daemon has taken this cluster's description", digest=message.digest)
-        self._note(None if message.error is None else f"the daemon refused this cluster's description: {message.error}")
+        refused = None if message.error is None else f"the daemon refused this cluster's description: {message.error}"
+        self._note(None, refused)
 
     def gone(self) -> None:
         """The session is over."""
@@ -79,12 +86,14 @@ class Announcer:
         try:
             await self.look()
         except DescriptionError as cause:
-            self._note(f"the cluster's description stays as it was: {cause}")
+            self._note(f"the cluster's description stays as it was: {cause}", self._refused)
             return
         if self._current == before:
             log.info("this cluster's description has not changed")
+            self._note(None, self._refused)
             return
         log.info("this cluster's description has changed")
+        self._note(None, None)
         if self._link is not None:
             self._send()
 
@@ -105,19 +114,19 @@ class Announcer:
                 try:
                     await self.look()
                 except DescriptionError as cause:
-                    self._note(str(cause))
+                    self._note(str(cause), self._refused)
                     return
             except DescriptionError as cause:
-                self._note(str(cause))
+                self._note(str(cause), self._refused)
                 return
             else:
                 return
         self._note(f"the cluster's description changed {TRIES_MAX} times while it was sent; send SIGHUP when it rests")
 
-    def _note(self, trouble: str | None) -> None:
+    def _note(self, unsent: str | None, refused: str | None = None) -> None:
         before = self.trouble
-        self.trouble = None if trouble is None else one_line(trouble)[:REASON_CHARS_MAX]
-        if self.trouble is not None:
+        self._unsent, self._refused = _fit_to_show(unsent), _fit_to_show(refused)
+        if unsent is not None or (refused is not None and self.trouble != before):
             log.error("the daemon does not have this cluster's description", words=self.trouble)
         if self.trouble != before:
             self._on_news()
@@ -134,3 +143,8 @@ class Announcer:
     def _done(self, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (cause := task.exception()) is not None:
             self._on_bug(cause)
+
+
+def _fit_to_show(words: str | None) -> str | None:
+    """Others have written parts of it, and a line end would let them say more than a status to systemd."""
+    return None if words is None else one_line(words)[:REASON_CHARS_MAX]

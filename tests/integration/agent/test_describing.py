@@ -140,10 +140,16 @@ async def test_a_document_that_vanished_leaves_the_old_one(
     with capture_logs() as logs:
         async with running_agent(settings) as agent:
             before, _ = await daemon.greet()
+            document = nodes_json.read_bytes()
             nodes_json.unlink()
             agent.look_again()
             assert agent._announcer._looking is not None
             await agent._announcer._looking
+            assert agent._announcer.trouble is not None
+            nodes_json.write_bytes(document)
+            agent.look_again()
+            await agent._announcer._looking
+            assert agent._announcer.trouble is None
             assert daemon.connection is not None
             await daemon.connection.close()
             again, _ = await daemon.greet()

@@ -1,5 +1,9 @@
 """Jobs of several tasks, run as real processes by a real agent."""
 
+import base64
+import os
+import select
+import signal
 import stat
 from pathlib import Path
 from typing import Any
@@ -138,6 +142,21 @@ class TestProgram:
         ended = await daemon.end(ref)
         assert (ended.event, ended.exit_code) == ("cancelled", None)
         assert not (tmp_path / "second").exists()
+
+    async def test_nothing_of_a_program_outlives_its_runner(self, daemon: FakeDaemon) -> None:
+        program = Program(tasks=[sh("a", "echo $$ $PPID; exec sleep 600"), sh("b", "echo never")])
+        ref = await daemon.start("program", program=program)
+        running = await daemon.report(ref, "running")
+        told = await daemon.read(ref, wait_s=20)
+        task, driver = base64.b64decode(told.chunks[0].data).split()
+        both = [os.pidfd_open(int(pid)) for pid in (task, driver)]
+        assert running.native_id is not None
+        os.kill(int(running.native_id), signal.SIGKILL)
+        ended = await daemon.end(ref)
+        assert (ended.event, ended.exit_code) == ("lost", None)
+        for pidfd in both:  # readable when its process has ended
+            assert select.select([pidfd], [], [], 20)[0]
+            os.close(pidfd)
 
     async def test_the_time_limit_is_for_all_tasks_together(self, daemon: FakeDaemon) -> None:
         program = Program(tasks=[sh("round", "sleep 0.2", replicas=1000)])
