@@ -102,10 +102,7 @@ def check(request: JobRequest) -> None:
 def _places(request: JobRequest, allocation: Allocation) -> list[Place]:
     if request.task_count is None:
         return allocation.slots()
-    # The shape has the slots; what else there is one of for each task, the needs say.
-    by_type = request.task_count.per_resource not in (None, "node", "core", "gpu", "slot")
-    need = request.needs[0] if by_type and request.needs else None
-    return places(request.task_count, allocation, need)
+    return places(request.task_count, allocation, request.needs[0] if request.needs else None)
 
 
 def _container(request: JobRequest, settings: LocalSettings) -> list[str]:

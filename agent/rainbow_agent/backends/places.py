@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rainbow_agent.backends.constraints import node_name
 from rainbow_agent.core.model import Assignment, Shape
+from rainbow_protocol.jobspec.shape import slots_of
 from rainbow_protocol.program import TaskCount
 from rainbow_protocol.resources import Need, Resource, least
 
@@ -33,23 +35,36 @@ class Allocation:
         return [(node_name(node), gpus) for node, _, gpus in self.assignment]
 
 
+ONE_A_SLOT = TaskCount(per_slot=1)
+
+
 def places(count: TaskCount | None, allocation: Allocation, need: Need | None, slot: str | None = None) -> list[Place]:
-    """One for each process. `need` is what the task asks for, if that is not the whole job; ValueError in words."""
-    if count is None:
-        return allocation.nodes()[:1]
-    if count.per_resource == "node" and need is None:
-        return [place for place in allocation.nodes() for _ in range(_bounded(count.per_resource_count))]
+    """One for each process; ValueError in words. `need` is what the task asks for, if that is more than a shape.
+
+    Without a count there is one for each slot, or for each of what stands at the top of the need if it has none.
+    """
+    count = count or ONE_A_SLOT
+    nodes = allocation.nodes()
+    wanted = _processes(count, allocation.shape, len(nodes), need, slot)
+    if count.per_resource == "node" and wanted == len(nodes) * count.per_resource_count:
+        return [place for place in nodes for _ in range(count.per_resource_count)]
     every = allocation.slots()
-    wanted = _processes(count, allocation.shape, len(allocation.assignment), need, slot)
-    # In blocks: the first slots have the first ranks.
-    return [every[rank * len(every) // wanted] for rank in range(wanted)]
+    # In blocks: the first ranks have the first slots. Where there are more slots than processes, each has several,
+    # and the devices of those that are on its node.
+    bounds = [rank * len(every) // wanted for rank in range(wanted + 1)]
+    return [_block(every[begin : max(begin + 1, end)]) for begin, end in pairwise(bounds)]
+
+
+def _block(slots: Sequence[Place]) -> Place:
+    node = slots[0][0]
+    return node, tuple(device for name, devices in slots if name == node for device in devices)
 
 
 def _processes(count: TaskCount, shape: Shape, nodes: int, need: Need | None, slot: str | None) -> int:
     if count.total is not None:
         return _bounded(count.total)
     if count.per_slot is not None:
-        slots = shape.tasks if need is None else (_slots(need, slot) or 1)
+        slots = shape.tasks if need is None else _slots(need, slot)
         return _bounded(slots * count.per_slot)
     kind = count.per_resource or ""
     amount = _of_type(need.alternatives[0], kind) if need is not None else 0
@@ -70,7 +85,7 @@ def _slots(need: Need, label: str | None) -> int:
     """Of the first alternative: which of them was matched, an award does not tell."""
     forest = need.alternatives[0]
     labelled = _of_type(forest, "slot", label) if label is not None else 0
-    return labelled or _of_type(forest, "slot")
+    return labelled or slots_of(forest)
 
 
 def _of_type(forest: Sequence[Resource], kind: str, label: str | None = None) -> int:

@@ -167,7 +167,9 @@ class FakeDaemon:
         return ref
 
     async def start(self, *command: str, shape: Shape | None = None, **more: Any) -> wire.AttemptRef:
-        request = JobRequest(command=list(command), shape=shape or Shape(), **more)
+        return await self.begin(JobRequest(command=list(command), shape=shape or Shape(), **more))
+
+    async def begin(self, request: JobRequest) -> wire.AttemptRef:
         ref = await self.accept(request)
         await self.send(wire.Starts(items=[ref]))
         return ref

@@ -110,7 +110,7 @@ class TestProgram:
 
     async def test_a_task_has_as_many_processes_as_it_counts(self, daemon: FakeDaemon) -> None:
         script = "echo $RAINBOW_TASK_ID/$RAINBOW_NTASKS $RAINBOW_NODE $RAINBOW_NNODES"
-        program = Program(tasks=[sh("all", script, count=TaskCount(per_slot=1)), sh("one", script)])
+        program = Program(tasks=[sh("all", script), sh("one", script, count=TaskCount(total=1))])
         _, out, _ = await run(daemon, program, shape=Shape(nodes=2, tasks=4))
         assert sorted(out[:4]) == ["0/4 node0 2", "1/4 node0 2", "2/4 node1 2", "3/4 node1 2"]
         assert out[4:] == ["0/1 node0 2"]

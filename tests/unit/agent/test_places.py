@@ -36,8 +36,16 @@ NEED = Need(
 )
 
 
-def test_without_a_count_there_is_one_with_all_that_its_node_has() -> None:
-    assert places(None, ALLOCATION, None) == [("node0", (0, 1, 2, 3))]
+def test_without_a_count_there_is_one_for_each_slot() -> None:
+    assert places(None, ALLOCATION, None) == places(TaskCount(per_slot=1), ALLOCATION, None)
+    assert len(places(None, ALLOCATION, NEED)) == 8
+
+
+def test_without_slots_there_is_one_for_each_of_what_is_asked_for() -> None:
+    cores = Need(alternatives=[[Resource(type="node", count=2, children=[Resource(type="core", count=4)])]])
+    assert [node for node, _ in places(None, ALLOCATION, cores)] == ["node0", "node0"]
+    one = Need(alternatives=[[Resource(type="node", children=[Resource(type="core", count=4)])]])
+    assert places(None, ALLOCATION, one) == [("node0", (0, 1, 2, 3))]
 
 
 @pytest.mark.parametrize(
@@ -100,5 +108,8 @@ def test_slots_get_their_fair_share(tasks: list[int], total: int) -> None:
     found = places(TaskCount(total=total), Allocation(shape, shares), None)
     used = Counter(gpus for _, gpus in found)
     assert len(found) == total
-    assert max(used.values()) - (min(used.values()) if len(used) == shape.tasks else 0) <= 1
-    assert found == sorted(found)
+    assert max(used.values()) - min(used.values()) <= 1
+    assert [node for node, _ in found] == sorted(node for node, _ in found)
+    if total <= shape.tasks:
+        devices = [device for _, gpus in found for device in gpus]
+        assert len(devices) == len(set(devices))
