@@ -20,7 +20,7 @@ def node_list(settings: LocalSettings) -> bytes:
         "labels": {"os": platform.system().lower(), "arch": platform.machine(), **settings.labels},
         "properties": sorted(settings.properties),
     }
-    nodes = [{"name": node_name(index), **node} for index in range(totals.nodes)]
+    nodes = [{"name": node_name(index), "rank": index, **node} for index in range(totals.nodes)]
     return orjson.dumps({"nodes": nodes}, option=orjson.OPT_SORT_KEYS)
 
 

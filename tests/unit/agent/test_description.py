@@ -6,6 +6,7 @@ import os
 import random
 import tracemalloc
 import zlib
+from collections import Counter
 from pathlib import Path
 
 import orjson
@@ -19,6 +20,8 @@ from rainbow_agent.description import DescriptionChangedError, DescriptionError,
 from rainbow_protocol.codec import encode, from_agent
 from rainbow_protocol.limits import FRAME_BYTES_MAX, GRAPH_PART_BYTES_MAX
 from rainbow_protocol.messages.agent import GraphPart
+from rainbowd.resources.graph import ResourceGraph
+from rainbowd.resources.reading.documents import read_cluster
 
 
 def whole(sent: list[GraphPart]) -> bytes:
@@ -117,8 +120,26 @@ def test_the_local_backend_describes_its_nodes() -> None:
     document = orjson.loads(node_list(settings))
     labels = {"os": "linux", "arch": "riscv64", "site": "here"}
     node = {"cores": 8, "gpus": 1, "memory": 1024, "labels": labels, "properties": ["fast", "ib"]}
-    assert document == {"nodes": [{"name": "node0", **node}, {"name": "node1", **node}]}
+    assert document == {"nodes": [{"name": "node0", "rank": 0, **node}, {"name": "node1", "rank": 1, **node}]}
     assert node_list(settings) == node_list(settings)
+
+
+def test_the_daemon_understands_all_of_it() -> None:
+    settings = LocalSettings(
+        Totals(3, 8, 2), Path("jobs"), Path("work"), lambda: "tested", labels={"gpu.model": "a100"}, properties=("ib",)
+    )
+    graph = read_cluster(node_list(settings))
+    assert isinstance(graph, ResourceGraph)
+    assert graph.warnings == []
+    assert sorted(graph.names.values()) == ["node0", "node1", "node2"]
+    assert sorted(graph.ranks.values()) == [0, 1, 2]
+    sizes = Counter[str]()
+    for kind in (graph.kinds[position] for position in graph.kind_of):
+        sizes[kind.type] += int(kind.size)
+    assert (sizes["core"], sizes["gpu"]) == (24, 6)
+    node = next(kind for kind in graph.kinds if kind.type == "node")
+    assert node.properties == ("ib",)
+    assert dict(node.attributes)["gpu.model"] == "a100"
 
 
 def test_the_machines_memory_is_shared_by_its_nodes() -> None:
