@@ -73,12 +73,12 @@ class _GeneralEdges:
 class Containment:
     """Takes in the edges one piece after the other, and knows the parent of each vertex in the end."""
 
-    def __init__(self, ids: list[str], positions: dict[str, int]) -> None:
+    def __init__(self, ids: list[str], positions: dict[str, int], foreign: Iterable[int] = ()) -> None:
         self.parents = [tree.NOWHERE] * len(ids)
         self._ids = ids
         self._positions = positions
         self._ignored: Counter[str] = Counter()
-        self._touched: set[int] = set()  # by edges that are no containment
+        self._touched = set(foreign)  # by what is no containment
         self._twice: tuple[int, int] | None = None
 
     def read(self, edges: memoryview, between: Callable[[], None]) -> None:

@@ -111,7 +111,7 @@ def read(document: Document) -> ResourceGraph:
     if by_path:
         parents = _parents_by_path(vertices.ids, paths)
     else:
-        containment = Containment(vertices.ids, positions)
+        containment = Containment(vertices.ids, positions, vertices.foreign)
         containment.read(document.edges, document.forget)
         parents, left_out = containment.parents, containment.finish(warnings)
     del positions
@@ -132,7 +132,9 @@ def _read_vertices(document: Document, into: tree.Vertices) -> None:
         document.forget()
         if isinstance(batch, _General):
             for vertex_id, metadata in batch:
-                into.add(vertex_id, *described(vertex_id, metadata))
+                position = into.add(vertex_id, *described(vertex_id, metadata))
+                if metadata.get("subsystem") not in (None, CONTAINMENT):
+                    into.foreign.add(position)
             tree.bounded(len(ids))
             continue
         if by_id and piece.count(b'"metadata"') != len(batch):

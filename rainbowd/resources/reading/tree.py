@@ -42,6 +42,7 @@ class Vertices:
         self.names: dict[int, str] = {}
         self.ranks: dict[int, int] = {}
         self.down: set[int] = set()
+        self.foreign: set[int] = set()  # of another subsystem, by their own words
 
     def add(
         self, vertex_id: str, kind: Kind, name: str | None = None, rank: int | None = None, down: bool = False

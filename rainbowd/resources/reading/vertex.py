@@ -32,11 +32,13 @@ def described(vertex_id: str, metadata: object) -> Described:
         raise refused(f"{vertex(vertex_id)}: its name is {shown(name)}, and must be text")
     if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool) or abs(rank) >= 2**31):
         raise refused(f"{vertex(vertex_id)}: its rank is {shown(rank)}, and must be a whole number")
-    if not name:  # as Fluxion makes it up
+    found = kind(vertex_id, metadata)
+    if not name and found.type == "node":  # as Fluxion makes it up
         number = metadata.get("id")
-        name = f"{metadata.get('basename') or metadata.get('type')}{vertex_id if number is None else number}"
-    checked_text(vertex_id, "name", name, limits.RESOURCE_VALUE_CHARS_MAX)
-    return Described(kind(vertex_id, metadata), name, rank, is_down(vertex_id, metadata.get("status")))
+        name = f"{metadata.get('basename') or found.type}{vertex_id if number is None else number}"
+    if name:
+        checked_text(vertex_id, "name", name, 2 * limits.RESOURCE_VALUE_CHARS_MAX)
+    return Described(found, name, rank, is_down(vertex_id, metadata.get("status")))
 
 
 def kind(vertex_id: str, metadata: Mapping[str, Any]) -> Kind:
@@ -68,7 +70,7 @@ def size_of(vertex_id: str, size: object) -> int | float:
         return 1
     if isinstance(size, bool) or not isinstance(size, int | float):
         raise refused(f"{vertex(vertex_id)}: its size is {shown(size)}, and must be a number")
-    if not math.isfinite(size) or not 0 <= size <= limits.GRAPH_SIZE_MAX:
+    if not 0 <= size <= limits.GRAPH_SIZE_MAX:  # nor is NaN
         raise refused(
             f"{vertex(vertex_id)}: its size is {shown(size)}, and must be between 0 and {limits.GRAPH_SIZE_MAX:.0e}"
         )

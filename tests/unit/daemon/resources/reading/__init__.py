@@ -1,0 +1,1 @@
+"""Documents in, graphs out: every form, every order, every mistake."""
