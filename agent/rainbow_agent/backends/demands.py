@@ -1,7 +1,7 @@
 """What a job asks beyond its shape, and why plain processes of one machine cannot give it that."""
 
 from rainbow_agent.backends.constraints import allowed
-from rainbow_agent.backends.launching import LocalSettings, check
+from rainbow_agent.backends.launching import NO_IMAGES, LocalSettings, check
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.limits import REASON_CHARS_MAX
 from rainbow_protocol.messages.agent import Offer
@@ -18,7 +18,7 @@ def _objection(asked: Offer | JobRequest, settings: LocalSettings) -> str | None
         known = f"its queues are {', '.join(settings.queues)}" if settings.queues else "this cluster has no queues"
         return f"there is no queue {asked.queue!r}: {known}"
     if asked.image and not settings.runs_images:
-        return "this cluster runs plain processes; set container_command to run images"
+        return NO_IMAGES
     if asked.dependencies:
         return "this cluster runs plain processes and cannot make one job wait for another"
     if asked.constraint is not None and (words := _why_not_there(asked.constraint, settings)) is not None:

@@ -20,6 +20,7 @@ from rainbow_protocol.job import JobRequest
 RUNNER = Path(__file__).with_name("runner.py")
 DRIVER = Path(__file__).with_name("program.py")
 IMAGE = "{image}"
+NO_IMAGES = "this cluster runs plain processes; set container_command to run images"
 # All that a job inherits from the agent. Whatever else the agent has in its environment, secrets too, stays there.
 BASE_VARIABLES = ("PATH", "HOME", "USER", "LANG", "SHELL", "TMPDIR")
 BLOCKED_AT_START = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
@@ -49,10 +50,16 @@ class LocalSettings:
         return self.ignore_images or bool(self.container_command)
 
 
+class UnableError(Exception):
+    """This cluster cannot run the job, by its configuration of today; another may."""
+
+
 def specification(launch: Launch, settings: LocalSettings) -> dict[str, Any]:
     """For a runner; `program` is for its driver, if the job is one. ValueError for a request that makes no sense here,
-    as one may that another version has put into the journal."""
+    as one may that another version has put into the journal. UnableError for what another configuration accepted."""
     request = JobRequest.model_validate_json(launch.work)
+    if request.image is not None and not settings.runs_images:
+        raise UnableError(NO_IMAGES)
     allocation = Allocation(launch.shape, launch.assignment)
     own = {
         "RAINBOW_JOB_ID": launch.key.job,

@@ -20,7 +20,15 @@ import structlog
 from rainbow_agent.backends import processes
 from rainbow_agent.backends.base import OnBug, OutputFiles, Post, RunNews
 from rainbow_agent.backends.demands import objection
-from rainbow_agent.backends.launching import DRIVER, RUNNER, LocalSettings, kill_child, spawn, specification
+from rainbow_agent.backends.launching import (
+    DRIVER,
+    RUNNER,
+    LocalSettings,
+    UnableError,
+    kill_child,
+    spawn,
+    specification,
+)
 from rainbow_agent.backends.own_nodes import node_list
 from rainbow_agent.backends.retention import Retention
 from rainbow_agent.backends.rundir import Claim, RunDir, latest_run, tell
@@ -85,6 +93,9 @@ class LocalBackend:
         loop = asyncio.get_running_loop()
         try:
             spec = specification(launch, self._settings)
+        except UnableError as cause:
+            self._not_begun(launch, "returned", str(cause))
+            return
         except ValueError as cause:
             self._not_begun(launch, "failed", f"the agent does not understand the job's request: {cause}")
             return

@@ -88,6 +88,17 @@ async def test_the_time_limit_reaches_tasks_that_left_their_group(rig: Rig, comm
     assert (ended.fate, ended.reason) == ("failed", "time limit of 1 s exceeded")
 
 
+async def test_an_image_that_was_accepted_under_another_configuration_is_handed_back(rig: Rig) -> None:
+    work = JobRequest(command=["true"], image="docker://alpine").model_dump_json()
+    await rig.backend.launch(Launch(KEY, 1, Shape(), work, (Share(0, 1),)))
+    ended = await rig.next()
+    assert isinstance(ended, RunEnded)
+    assert (ended.fate, ended.reason) == (
+        "returned",
+        "this cluster runs plain processes; set container_command to run images",
+    )
+
+
 async def test_a_job_that_is_being_launched_has_not_ended(rig: Rig) -> None:
     """Its directory is there before its runner is: a reader must not take that for the end."""
     RunDir(rig.jobs, KEY, 1).prepare({}, launching.DRIVER)

@@ -133,6 +133,19 @@ def test_outstanding_bids_hold_their_place(driver: Driver) -> None:
     assert driver.bid(3) == Yes(0.0, 0.0)
 
 
+def test_what_the_cluster_cannot_do_is_refused_and_holds_nothing(driver: Driver) -> None:
+    [bids] = only(driver.step(c.Offers((c.Offer(key(1), WHOLE, 30.0, "no queues here"),))), e.SendBids)
+    assert bids.items == ((key(1), No("no queues here")),)
+    assert driver.bid(2) == Yes(0.0, 0.0)
+    # The whole request tells more than the offer did.
+    effects = driver.step(c.Awards((c.Award(key(2), WHOLE, "work", "no sockets here"),)))
+    assert [answer.items for answer in only(effects, e.SendAwardAnswers)] == [
+        (e.AwardAnswer(key(2), "no sockets here"),)
+    ]
+    assert driver.rows == {}
+    assert driver.bid(3) == Yes(0.0, 0.0)
+
+
 def test_holds_lapse_and_die_with_the_session(driver: Driver) -> None:
     driver.bid(1, hold_s=5.0)
     assert driver.machine.next_deadline() == 5.0
