@@ -62,6 +62,11 @@ class Workshop:
         self._running: asyncio.subprocess.Process | None = None
         self._closed = False
 
+    @property
+    def pid(self) -> int | None:
+        """The process at work, if there is one."""
+        return None if self._running is None else self._running.pid
+
     async def describe_cluster(self, spool: Path, length: int, packed_subsystems: Sequence[bytes] = ()) -> Described:
         """`spool` has the zlib-compressed document, `length` is that of the document itself."""
         document = process.Document(str(spool), length)
