@@ -22,13 +22,18 @@ from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Settings
 from rainbowd.engine import Engine, steady_clock
 from rainbowd.net.auth import Credentials
-from rainbowd.net.client_session import Services
+from rainbowd.net.describing import Describing
 from rainbowd.net.pending import PendingAnswers
 from rainbowd.net.relay import OutputRelay
 from rainbowd.net.router import Router
 from rainbowd.net.server import Server
+from rainbowd.net.services import Services
+from rainbowd.net.spool import SpoolFolder
 from rainbowd.net.watchers import Watchers
-from rainbowd.resources.totals import TotalsMatcher
+from rainbowd.resources.asking import ask_of
+from rainbowd.resources.match import GraphMatcher
+from rainbowd.resources.model import ClassTable, UnreadableDescriptionError
+from rainbowd.resources.workshop import Workshop
 from rainbowd.store.db import lock
 from rainbowd.store.repo import Repo
 
@@ -69,16 +74,28 @@ async def run(settings: DaemonSettings) -> None:
 
 async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> None:
     stop = _stop_on_signals()
-    core = Core(core_settings(settings), TotalsMatcher(), Earliest())
-    clock = steady_clock()
-    clusters, jobs = await repo.load_clusters(), await repo.load_live_jobs()
-    restored = core.restore(clusters, jobs, clock())
+    core = Core(core_settings(settings), GraphMatcher(), Earliest())
+    clock, table = steady_clock(), ClassTable()
+    try:
+        clusters = await repo.load_clusters(table.load)
+    except UnreadableDescriptionError as cause:
+        raise StartRefusedError(f"{settings.database}: {cause}; start the rainbowd that wrote it") from None
+    jobs, retired = await repo.load_live_jobs(ask_of), await repo.load_retired()
+    restored = core.restore(clusters, jobs, clock(), {one.name: one.generation + 1 for one in retired})
     credentials, watchers, pending = Credentials(secret, clusters), Watchers(), PendingAnswers()
+    for one in retired:
+        credentials.retire(one.token_hash, one.retired)
     router = Router(credentials, watchers, pending)
     engine = Engine(core, repo, router, clock, limits.INBOX_COMMANDS_MAX)
     await engine.commit_first(restored)
     job_ids = JobIds(await repo.newest_job())
-    services = Services(engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions, job_ids)
+    spools = SpoolFolder(settings.database)
+    spools.sweep()
+    workshop = Workshop()
+    describing = Describing(engine, repo, pending, workshop, table)
+    services = Services(
+        engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions, job_ids, describing, spools
+    )
     _calm_the_collector()
     engine_task = asyncio.create_task(engine.run(), name="engine")
     server = Server(services, lambda: not engine_task.done())
@@ -100,6 +117,7 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         notify("STOPPING=1")
         _withdraw(settings.ready_file)
         listener.close(close_connections=False)
+        await workshop.aclose()
         await server.say_goodbye("the daemon is stopping")
         listener.close()
         await listener.wait_closed()

@@ -16,7 +16,15 @@ from typing import Protocol
 import structlog
 
 from rainbowd.core.commands import Command, Known, NewJob, Submit, Tick
-from rainbowd.core.effects import Effect, Happened, SaveCluster, SaveJob, StoreEffect
+from rainbowd.core.effects import (
+    Effect,
+    Happened,
+    RetireCluster,
+    SaveCluster,
+    SaveDescription,
+    SaveJob,
+    StoreEffect,
+)
 from rainbowd.core.machine import Core
 
 _log = structlog.get_logger()
@@ -139,7 +147,7 @@ class Engine:
         return enriched
 
 
-_STORED = (SaveJob, SaveCluster, Happened)
+_STORED = (SaveJob, SaveCluster, SaveDescription, RetireCluster, Happened)
 
 
 def _to_store(effects: Iterable[Effect]) -> list[StoreEffect]:

@@ -20,6 +20,11 @@ class ErrorCode(StrEnum):
     CLUSTER_EXISTS = "cluster_exists"
     CLUSTER_BUSY = "cluster_busy"
     CLUSTER_OFFLINE = "cluster_offline"
+    CLUSTER_HAS_JOBS = "cluster_has_jobs"
+    CLUSTER_CHANGED = "cluster_changed"
+    UNKNOWN_SUBSYSTEM = "unknown_subsystem"
+    BAD_GRAPH = "bad_graph"
+    READING_BUSY = "reading_busy"
     NO_OUTPUT = "no_output"
     KEY_REUSED = "key_reused"
     OVERLOADED = "overloaded"
@@ -37,9 +42,14 @@ HINTS: dict[ErrorCode, str] = {
     ErrorCode.NOT_ALLOWED: "Use a credential that was granted this.",
     ErrorCode.UNKNOWN_JOB: "`rainbow jobs` lists the jobs that you can see.",
     ErrorCode.UNKNOWN_CLUSTER: "`rainbow clusters` lists the clusters that you may use.",
-    ErrorCode.CLUSTER_EXISTS: "Choose another name, or use the secret that its first registration returned.",
+    ErrorCode.CLUSTER_EXISTS: "To update it, give its resources (--nodes-json FILE); else choose another name.",
     ErrorCode.CLUSTER_BUSY: "Stop the other agent of this cluster, or register this one under its own name.",
     ErrorCode.CLUSTER_OFFLINE: "Try again when the cluster is back: `rainbow clusters` tells.",
+    ErrorCode.CLUSTER_HAS_JOBS: "Cancel them or wait for them; with --force they count as lost.",
+    ErrorCode.CLUSTER_CHANGED: "Look at what it is now (`rainbow clusters show NAME`), then send yours again.",
+    ErrorCode.UNKNOWN_SUBSYSTEM: "`rainbow clusters show NAME` lists the subsystems of a cluster.",
+    ErrorCode.BAD_GRAPH: "Nothing was changed. Correct the document where the message says, and register it again.",
+    ErrorCode.READING_BUSY: "The daemon reads as many documents as it can already; try again in a moment.",
     ErrorCode.NO_OUTPUT: "Wait until the job has started: `rainbow status JOB` tells.",
     ErrorCode.KEY_REUSED: "Use a new --key for a different job.",
     ErrorCode.OVERLOADED: "Wait a moment and try again.",

@@ -113,7 +113,7 @@ def take_reports(turn: Turn, command: ReportsReceived) -> None:
 def _report(turn: Turn, job: Job, item: ReportItem, session: int) -> None:
     trigger = _TRIGGERS[item.event]
     if item.event == "returned" and job.state is JobState.RUNNING:
-        _lose(turn, job, f"{job.cluster} handed the job back although it had been running; how it ended is unknown")
+        lose(turn, job, f"{job.cluster} handed the job back although it had been running; how it ended is unknown")
         return
     if not legal(job.state, trigger) or job.state not in STARTED:
         turn.emit(Complain(session, f"job {job.id} is {job.state} and cannot be {item.event}"))
@@ -164,7 +164,7 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
         seen.add(job.id)
         turn.record(job, "reconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
         if held.phase == "accepted" and job.state is not JobState.ASSIGNED:
-            _lose(turn, job, f"{cluster.name} had reported the job {job.state}, but its journal has gone back in time")
+            lose(turn, job, f"{cluster.name} had reported the job {job.state}, but its journal has gone back in time")
         elif job.cancel_requested and held.phase != "finished":
             turn.emit(SendCancel(session, job.id, job.attempt))  # also instead of a start that never arrived
         elif held.phase == "accepted":
@@ -172,7 +172,7 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
     for job_id in sorted(cluster.jobs - seen):
         job = turn.world.jobs[job_id]
         if job.state in STARTED:
-            _lose(turn, job, f"{cluster.name} came back and no longer knows the job; whether it ran is unknown")
+            lose(turn, job, f"{cluster.name} came back and no longer knows the job; whether it ran is unknown")
 
 
 def _stale(turn: Turn, held: Held, session: int) -> None:
@@ -188,10 +188,10 @@ def lose_all(turn: Turn, cluster: Cluster) -> None:
     for job_id in sorted(cluster.jobs):
         job = turn.world.jobs[job_id]
         if job.state in STARTED:
-            _lose(turn, job, f"{cluster.name} has been offline for too long; whether the job ran is unknown")
+            lose(turn, job, f"{cluster.name} has been offline for too long; whether the job ran is unknown")
 
 
-def _lose(turn: Turn, job: Job, reason: str) -> None:
+def lose(turn: Turn, job: Job, reason: str) -> None:
     turn.move(job, Trigger.LOSE, reason)
     data = {"attempt": job.attempt, "cluster": job.cluster, "exit_code": None, "reason": reason}
     turn.record(job, "lost", data)

@@ -43,7 +43,7 @@ def wake(turn: Turn, cluster: Cluster, *, described: bool = False) -> None:
         job = world.jobs[job_id]
         if cluster.name not in job.grants:
             continue
-        if described or world.matcher.match(job.shape, cluster.resources).fits:
+        if described or world.matcher.match(job.ask, cluster.resources).fits:
             if job.not_before <= turn.now:
                 make_ready(turn, job)
             else:
@@ -137,7 +137,7 @@ def _next_round(turn: Turn, job: Job, auction: Auction, found: Survey) -> bool:
     for name in asked:
         session = world.clusters[name].session
         if session is not None:
-            turn.emit(SendOffer(session, job.id, auction.attempt, job.shape, deadline_ms, hold_s))
+            turn.emit(SendOffer(session, job.id, auction.attempt, job.shape, job.terms, deadline_ms, hold_s))
     world.arm(auction.deadline, "bids", job.id, auction.attempt)
     data = {
         "attempt": auction.attempt,

@@ -1,34 +1,20 @@
-"""Clusters register, come online, change and go away."""
+"""Clusters come online, change and go away."""
 
-from rainbowd.core import assignments, auctions
-from rainbowd.core.commands import AgentGone, AgentReady, AgentState, RegisterCluster
-from rainbowd.core.effects import AnswerRegister, EndSession, SaveCluster, SendWelcome
+from rainbowd.core import assignments, auctions, descriptions
+from rainbowd.core.commands import AgentGone, AgentReady, AgentState
+from rainbowd.core.effects import EndSession, SendWelcome
 from rainbowd.core.state import Cluster
 from rainbowd.core.transitions import STARTED, JobState
 from rainbowd.core.turn import Turn
 
 
-def register(turn: Turn, command: RegisterCluster) -> None:
-    if command.name in turn.world.clusters:
-        words = f"a cluster named {command.name!r} is registered already"
-        turn.emit(AnswerRegister(command.origin, command.name, "cluster_exists", words))
-        return
-    cluster = Cluster(
-        name=command.name,
-        registered_at=turn.now,
-        secret_hash=command.secret_hash,
-        token_hash=command.token_hash,
-        resources=command.resources,
-        offline_since=turn.now,
-    )
-    turn.world.clusters[cluster.name] = cluster
-    turn.emit(SaveCluster(cluster))
-    turn.emit(AnswerRegister(command.origin, command.name))
-
-
 def agent_ready(turn: Turn, command: AgentReady) -> None:
     world = turn.world
-    cluster = world.clusters[command.cluster]
+    cluster = world.clusters.get(command.cluster)
+    if cluster is None or cluster.generation != command.generation:
+        words = f"cluster {command.cluster!r} was deleted from this daemon"
+        turn.emit(EndSession(command.session, "unknown_cluster", words, final=True))
+        return
     if cluster.session is not None:
         if cluster.agent_id != command.agent_id:
             words = f"another agent holds the session of cluster {cluster.name!r}"
@@ -36,16 +22,17 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
             return
         # The same agent again: the old connection is dead, only we have not noticed yet.
         turn.emit(EndSession(cluster.session, "cluster_busy", "the same agent opened a newer session"))
-        _gone(turn, cluster)
+        leave(turn, cluster)
     world.awaited.discard(cluster.name)
     world.sessions[command.session] = cluster.name
     cluster.session = command.session
     cluster.agent_id = command.agent_id
     cluster.free = command.free
-    if cluster.resources != command.resources:
-        cluster.resources = command.resources
-        turn.emit(SaveCluster(cluster))
-    turn.emit(SendWelcome(command.session, cluster.name))
+    # Counts say less than a graph does: they describe a cluster only as long as nothing else does.
+    if cluster.form in (None, "totals") and cluster.digest != command.totals.digest:
+        descriptions.take(turn, cluster, command.totals)
+    send_graph = command.digest is not None and command.digest != cluster.digest
+    turn.emit(SendWelcome(command.session, cluster.name, send_graph))
     assignments.reconcile(turn, cluster, command.session, list(command.inventory))
     auctions.wake(turn, cluster, described=True)
     auctions.open_ready(turn)
@@ -54,11 +41,12 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
 def agent_gone(turn: Turn, command: AgentGone) -> None:
     name = turn.world.sessions.get(command.session)
     if name is not None:
-        _gone(turn, turn.world.clusters[name])
+        leave(turn, turn.world.clusters[name])
         auctions.open_ready(turn)
 
 
-def _gone(turn: Turn, cluster: Cluster) -> None:
+def leave(turn: Turn, cluster: Cluster) -> None:
+    """Its session has ended, or is about to."""
     world = turn.world
     if cluster.session is not None:
         del world.sessions[cluster.session]
@@ -81,7 +69,9 @@ def _gone(turn: Turn, cluster: Cluster) -> None:
 
 
 def lost_due(turn: Turn, name: str) -> None:
-    cluster = turn.world.clusters[name]
+    cluster = turn.world.clusters.get(name)
+    if cluster is None:
+        return
     cluster.lost_armed = False
     if cluster.online:
         return

@@ -36,6 +36,9 @@ class NewJob:
     name: str
     shape: Shape
     payload: bytes
+    ask: Any = None  # for the matcher
+    terms: bytes = b""  # for offers: what the request says beyond its shape
+    deletions_seen: int = 0  # of clusters, when the grants were looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +59,54 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
+class Description:
+    """What a cluster has, as somebody told it: `resources` for the matcher, `stored` for the disk, both opaque here.
+
+    `digest` is that of the document, where its sender told it. Without `by` something was added to what others had
+    told: they stay the ones who told it.
+    """
+
+    resources: Any
+    form: str  # "graph", "limits" or "totals"
+    by: Literal["registration", "agent"] | None
+    stored: Any
+    digest: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RegisterCluster:
-    """Only hashes of the credentials come this far; the edge made them and answers with the originals."""
+    """Only hashes of the credentials come this far; the edge made them and answers with the originals.
+
+    For a name that is known only the description counts. `basis` is the revision that it was made from, 0
+    if there was none; left out, it replaces whatever there is.
+    """
 
     origin: Origin
     name: str
-    resources: Any
+    description: Description | None
     secret_hash: bytes
     token_hash: bytes
+    basis: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeCluster:
+    """A new description of a known cluster, made from its revision `basis`; `session` is that of its agent, if any."""
+
+    origin: Origin
+    name: str
+    description: Description
+    basis: int
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteCluster:
+    """With `force`, jobs that it has count as lost; without, they keep it from being deleted."""
+
+    origin: Origin
+    name: str
+    force: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +120,19 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class AgentReady:
-    """An agent has said hello and told its whole inventory."""
+    """An agent has said hello and told its whole inventory.
+
+    `totals` is what it says of itself in any case, `digest` that of the document that says more, if it has one.
+    """
 
     session: int
     cluster: str
     agent_id: str
-    resources: Any
+    totals: Description
     free: Any
     inventory: Sequence[Held]
+    digest: str | None = None
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +206,8 @@ Command = (
     Submit
     | Cancel
     | RegisterCluster
+    | DescribeCluster
+    | DeleteCluster
     | AgentReady
     | AgentGone
     | AgentState

@@ -26,6 +26,26 @@ class SaveCluster:
 
 
 @dataclass(frozen=True, slots=True)
+class SaveDescription:
+    """Replaces what the disk knows of a cluster's resources."""
+
+    cluster: str
+    stored: Any
+
+
+@dataclass(frozen=True, slots=True)
+class RetireCluster:
+    """The cluster is no more. Who could see its jobs still can, under the grant `retired`, which opens nothing else."""
+
+    name: str
+    generation: int
+    retired: str
+    secret_hash: bytes
+    token_hash: bytes
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Happened:
     """A line of a job's history; also goes to whoever watches the job."""
 
@@ -46,6 +66,7 @@ class SendOffer:
     job: str
     attempt: int
     shape: Shape
+    terms: bytes
     deadline_ms: int
     hold_s: float
 
@@ -91,15 +112,20 @@ class SendAck:
 class SendWelcome:
     session: int
     cluster: str
+    send_graph: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class EndSession:
-    """Close a session that must not go on, telling it why; `code` is one of the protocol's."""
+    """Close a session that must not go on, telling it why; `code` is one of the protocol's.
+
+    After a `final` end there is nothing to come back for.
+    """
 
     session: int
     code: str
     message: str
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,15 +171,16 @@ class AnswerCancel:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerRegister:
-    """`code` is None when the cluster is now registered."""
+class Settled:
+    """What was asked about a cluster is done, if `code` is None; `created` if it is a new one."""
 
     origin: Origin
-    name: str
+    cluster: str
     code: str | None = None
     message: str = ""
+    created: bool = False
 
 
-StoreEffect = SaveJob | SaveCluster | Happened
+StoreEffect = SaveJob | SaveCluster | SaveDescription | RetireCluster | Happened
 AgentEffect = SendOffer | SendAward | SendStart | SendRelease | SendCancel | SendAck | SendWelcome
-Effect = StoreEffect | AgentEffect | EndSession | Complain | AnswerSubmit | AnswerCancel | AnswerRegister
+Effect = StoreEffect | AgentEffect | EndSession | Complain | AnswerSubmit | AnswerCancel | Settled

@@ -19,7 +19,8 @@ def submit(turn: Turn, command: Submit) -> None:
     created: list[tuple[int, Job]] = []
     outcomes: list[SubmitOutcome | None] = []
     for position, item in enumerate(command.items):
-        outcome = _repeated(turn, item, command.known.get(position)) or _overloaded(turn)
+        known = command.known.get(position)
+        outcome = _repeated(turn, item, known) or _deleted(turn, item) or _overloaded(turn)
         outcomes.append(outcome)
         if outcome is None:
             created.append((position, _create(turn, item)))
@@ -44,6 +45,17 @@ def _repeated(turn: Turn, item: NewJob, known: Known | None) -> SubmitOutcome | 
     return SubmitOutcome(known.job, known.state, duplicate=True)
 
 
+def _deleted(turn: Turn, item: NewJob) -> SubmitOutcome | None:
+    """The edge looked at the sender's grants a moment ago: a cluster of these may be gone, or its name another's."""
+    world = turn.world
+    if item.deletions_seen == world.deletions:
+        return None
+    gone = [name for name in item.grants if world.deleted.get(name, 0) > item.deletions_seen]
+    if not gone:
+        return None
+    return SubmitOutcome(None, None, code="unknown_cluster", message=f"cluster {gone[0]!r} has just been deleted")
+
+
 def _overloaded(turn: Turn) -> SubmitOutcome | None:
     limit = turn.world.settings.live_jobs_max
     if len(turn.world.jobs) < limit:
@@ -61,6 +73,8 @@ def _create(turn: Turn, item: NewJob) -> Job:
         shape=item.shape,
         payload=item.payload,
         submitted_at=turn.now,
+        ask=item.ask,
+        terms=item.terms,
     )
     world = turn.world
     world.jobs[job.id] = job

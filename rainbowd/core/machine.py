@@ -1,8 +1,8 @@
 """The core itself: `step` takes one command and returns what is to be done about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from rainbowd.core import assignments, auctions, clusters, jobs
+from rainbowd.core import assignments, auctions, clusters, deletion, descriptions, jobs
 from rainbowd.core.commands import (
     AgentGone,
     AgentReady,
@@ -11,6 +11,8 @@ from rainbowd.core.commands import (
     BidsReceived,
     Cancel,
     Command,
+    DeleteCluster,
+    DescribeCluster,
     RegisterCluster,
     ReportsReceived,
     Submit,
@@ -30,13 +32,20 @@ class Core:
     def __init__(self, settings: Settings, matcher: Matcher, policy: Policy) -> None:
         self.world = World(settings, matcher, policy)
 
-    def restore(self, known: Iterable[Cluster], live: Iterable[Job], now: float) -> list[Effect]:
-        """Take up what the disk holds. Auctions and awards did not survive; started jobs wait for their clusters."""
+    def restore(
+        self, known: Iterable[Cluster], live: Iterable[Job], now: float, generations: Mapping[str, int] | None = None
+    ) -> list[Effect]:
+        """Take up what the disk holds. Auctions and awards did not survive; started jobs wait for their clusters.
+
+        `generations` are those of names that were used before and may be used again.
+        """
         turn = Turn(self.world, now)
         world = self.world
+        world.generations = dict(generations or {})
         for cluster in known:
             cluster.offline_since = now
             world.clusters[cluster.name] = cluster
+            world.revision = max(world.revision, cluster.revision)
         world.awaited = set(world.clusters)
         world.arm(now + world.settings.restart_grace_s, "grace", "")
         for job in live:
@@ -79,7 +88,11 @@ class Core:
             case AgentGone():
                 clusters.agent_gone(turn, command)
             case RegisterCluster():
-                clusters.register(turn, command)
+                descriptions.register(turn, command)
+            case DescribeCluster():
+                descriptions.describe(turn, command)
+            case DeleteCluster():
+                deletion.delete(turn, command)
             case Tick():
                 self._tick(turn)
         return turn.done()

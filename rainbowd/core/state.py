@@ -3,7 +3,7 @@
 from collections import deque
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rainbowd.core.ports import Matcher
 from rainbowd.core.selection.base import Bid, Policy
@@ -36,11 +36,15 @@ class Shape:
     cores_per_task: int = 1
     gpus_per_task: int = 0
     time_limit_s: float | None = None
+    exclusive: bool = False
 
 
 @dataclass(slots=True)
 class Job:
-    """A job that has not ended, or ended in this very batch. `payload` is the user's request, opaque here."""
+    """A job that has not ended, or ended in this very batch. `payload` is the user's request, opaque here.
+
+    So are `ask`, what the matcher makes of it, and `terms`, what an offer tells of it beyond the shape.
+    """
 
     id: str
     owner: str
@@ -50,6 +54,8 @@ class Job:
     shape: Shape
     payload: bytes
     submitted_at: float
+    ask: Any = None
+    terms: bytes = b""
     state: JobState = JobState.PENDING
     attempt: int = 0
     cluster: str | None = None
@@ -71,13 +77,23 @@ class Job:
 
 @dataclass(slots=True)
 class Cluster:
-    """A registered cluster. `resources` belongs to the matcher; the core only hands it on."""
+    """A registered cluster. `resources` belongs to the matcher; the core only hands it on.
+
+    `revision` is new with every description and is never used again, not even by another cluster of that name.
+    `generation` counts the clusters that had the name before.
+    """
 
     name: str
     registered_at: float
     secret_hash: bytes = b""
     token_hash: bytes = b""
     resources: Any = None
+    form: str | None = None  # "graph", "limits" or "totals"
+    described_by: Literal["registration", "agent"] | None = None
+    described_at: float | None = None
+    digest: str | None = None
+    revision: int = 0
+    generation: int = 0
     session: int | None = None
     agent_id: str | None = None
     free: Any = None
@@ -126,6 +142,10 @@ class World:
     jobs: dict[str, Job] = field(default_factory=dict)
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
     clusters: dict[str, Cluster] = field(default_factory=dict)
+    generations: dict[str, int] = field(default_factory=dict)  # of names whose cluster was deleted: the next one
+    revision: int = 0  # the newest of all clusters
+    deletions: int = 0
+    deleted: dict[str, int] = field(default_factory=dict)  # name → which deletion it was, since the start
     sessions: dict[int, str] = field(default_factory=dict)
     auctions: dict[str, Auction] = field(default_factory=dict)
     open_auctions: int = 0

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from rainbowd.core.grants import deleted_name
 from rainbowd.core.state import Job, World
 
 
@@ -39,12 +40,14 @@ def survey(world: World, job: Job) -> Survey:
     for name in job.grants:
         cluster = world.clusters.get(name)
         if cluster is None:
+            if (gone := deleted_name(name)) is not None:
+                found.left_out[gone] = "was deleted"
             continue
         if cluster.resources is None:
             found.undescribed.append(name)
             found.left_out[name] = "offline, and has not described its resources yet"
             continue
-        verdict = world.matcher.match(job.shape, cluster.resources)
+        verdict = world.matcher.match(job.ask, cluster.resources)
         if not verdict.fits:
             found.left_out[name] = verdict.reason
         elif cluster.online:

@@ -12,9 +12,10 @@ from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.messages import agent as wire
 from rainbow_protocol.messages.common import Error, Goodbye
 from rainbowd.core import commands
-from rainbowd.engine import Engine
 from rainbowd.net import translate
-from rainbowd.net.relay import OutputRelay
+from rainbowd.net.auth import AgentOf
+from rainbowd.net.graph_desk import GraphDesk
+from rainbowd.net.services import Services
 from rainbowd.net.session import CLOSE_POLICY, Session
 
 _log = structlog.get_logger()
@@ -22,12 +23,15 @@ _INVENTORY_ITEMS_MAX = 1_000_000
 
 
 class AgentSession(Session):
-    def __init__(self, connection: ServerConnection, cluster: str, engine: Engine, relay: OutputRelay) -> None:
+    def __init__(self, connection: ServerConnection, principal: AgentOf, services: Services) -> None:
         super().__init__(connection)
-        self.cluster = cluster
-        self._engine = engine
-        self._relay = relay
-        self._log = _log.bind(session=self.id, cluster=cluster)
+        self.cluster = principal.cluster
+        self._generation = principal.generation
+        self._engine = services.engine
+        self._relay = services.relay
+        self._describing = services.describing
+        self._log = _log.bind(session=self.id, cluster=principal.cluster)
+        self._graph = GraphDesk(self, services)
 
     async def read(self) -> None:
         """Until the connection ends. The engine hears of the end whatever the way it came."""
@@ -38,6 +42,7 @@ class AgentSession(Session):
         except ConnectionClosed as end:
             self._log.debug("connection ended", end=str(end))
         finally:
+            self._graph.close()
             self._relay.gone(self)
             self._engine.put_now(commands.AgentGone(self.id))
             self._log.info("agent gone", code=self.connection.close_code, reason=self.connection.close_reason)
@@ -64,8 +69,10 @@ class AgentSession(Session):
             return self._turn_away("the introduction could not be read")
         except TimeoutError:
             return self._turn_away(f"no complete introduction within {limits.HELLO_TIMEOUT_S:g} s")
-        resources = translate.totals(hello.resources)
-        ready = commands.AgentReady(self.id, self.cluster, hello.agent_id, resources, hello.free, held)
+        totals = self._describing.totals(hello.resources, "agent")
+        ready = commands.AgentReady(
+            self.id, self.cluster, hello.agent_id, totals, hello.free, held, hello.graph, self._generation
+        )
         await self._engine.put(ready)
         return True
 
@@ -91,6 +98,8 @@ class AgentSession(Session):
                 await self._engine.put(translate.reports(self.id, message))
             case wire.ClusterState():
                 await self._engine.put(commands.AgentState(self.id, message.free))
+            case wire.GraphPart():
+                await self._graph.take_part(message)
             case wire.Output():
                 self._relay.answer(self, message)
             case Goodbye():

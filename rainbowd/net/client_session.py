@@ -1,15 +1,15 @@
 """The session of a user's program: each request is answered, one after the other, from disk or by the engine."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 import structlog
 from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 
-from rainbow_protocol import ids, limits
+from rainbow_protocol import limits
 from rainbow_protocol.codec import from_client
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.job import TERMINAL_STATES, JobState
@@ -17,50 +17,36 @@ from rainbow_protocol.messages import client as wire
 from rainbow_protocol.messages.common import Error, Goodbye, error
 from rainbowd import __version__
 from rainbowd.core import commands
-from rainbowd.engine import Engine
-from rainbowd.net import explaining, translate
-from rainbowd.net.auth import Credentials, Principal, Registrar, UserOf, fingerprint, owner_of
-from rainbowd.net.pending import PendingAnswers
-from rainbowd.net.relay import ClusterGoneError, OutputRelay
+from rainbowd.net import explaining, showing, translate
+from rainbowd.net.auth import Principal, Registrar, UserOf, UserOfDeleted
+from rainbowd.net.grants import Grants
+from rainbowd.net.registrar_desk import RegistrarDesk
+from rainbowd.net.relay import ClusterGoneError
+from rainbowd.net.services import Services
 from rainbowd.net.session import Session
-from rainbowd.net.watchers import Watchers, pages
-from rainbowd.store.repo import Repo
+from rainbowd.net.watchers import pages
 
 _log = structlog.get_logger()
 _serials = count(1)
 _LOG_READS_MAX = 64  # of one session at a time
-
-
-@dataclass(slots=True)
-class Services:
-    """What every client session works with."""
-
-    engine: Engine
-    repo: Repo
-    credentials: Credentials
-    watchers: Watchers
-    pending: PendingAnswers
-    relay: OutputRelay
-    sessions: dict[int, Session]
-    job_ids: ids.JobIds
-
-    def online(self) -> frozenset[str]:
-        return frozenset(self.engine.core.world.sessions.values())
+_NO_CLUSTER = "this session has no token of any cluster that is there"
 
 
 class ClientSession(Session):
     def __init__(self, connection: ServerConnection, principal: Principal, services: Services) -> None:
         super().__init__(connection)
         self._services = services
-        self._may_register = isinstance(principal, Registrar)
+        self._desk = RegistrarDesk(self, services) if isinstance(principal, Registrar) else None
         self._greeted = False
-        self._grant({principal.cluster} if isinstance(principal, UserOf) else set())
+        self._grants = Grants()
+        principal = services.credentials.as_of_now(principal)
+        if isinstance(principal, UserOf | UserOfDeleted):
+            self._grants.add(principal)
         self._reads: set[asyncio.Task[None]] = set()
+        self._exports = showing.Exports()
 
-    def _grant(self, clusters: set[str]) -> None:
-        self._grants = frozenset(clusters)
-        self._owner = owner_of(self._grants)
-        self._sorted_grants = tuple(sorted(self._grants))
+    def cluster_deleted(self, name: str, generation: int, grant: str) -> None:
+        self._grants.cluster_deleted(name, generation, grant)
 
     async def read(self) -> None:
         try:
@@ -74,6 +60,8 @@ class ClientSession(Session):
         finally:
             for task in self._reads:
                 task.cancel()
+            if self._desk is not None:
+                self._desk.close()
             self._services.watchers.forget(self)
             self._services.pending.forget(self)
 
@@ -92,7 +80,9 @@ class ClientSession(Session):
             case wire.Cancel():
                 await self._cancel(message)
             case wire.Explain():
-                self.send(await explaining.explain(self._services.repo, message, self._grants, self._services.online()))
+                self.send(
+                    await explaining.explain(self._services.repo, message, self._grants.seeing, self._services.online())
+                )
             case wire.ListClusters():
                 self._list_clusters(message)
             case wire.Watch():
@@ -102,8 +92,14 @@ class ClientSession(Session):
                 self.send(wire.Done(ref=message.id))
             case wire.Logs():
                 self._start_reading(message)
-            case wire.RegisterCluster():
-                await self._register(message)
+            case wire.ShowCluster():
+                self._beside(self._show(message))
+            case wire.Satisfy():
+                self._satisfy(message)
+            case wire.DocumentPart():
+                await self._at_desk(message.id).take_part(message)
+            case wire.RegisterCluster() | wire.RegisterSubsystem() | wire.DeleteSubsystem() | wire.DeleteCluster():
+                self._at_desk(message.id).take(message)
             case wire.ClientHello():
                 self._hello(message)
 
@@ -111,47 +107,41 @@ class ClientSession(Session):
         return commands.Origin(self.id, request, next(_serials))
 
     def _hello(self, message: wire.ClientHello) -> None:
-        clusters, unknown = set(self._grants), []
+        unknown = []
         for position, token in enumerate(message.tokens):
             principal = self._services.credentials.identify(token)
-            if isinstance(principal, UserOf):
-                clusters.add(principal.cluster)
+            if isinstance(principal, UserOf | UserOfDeleted):
+                self._grants.add(principal)
             else:
                 unknown.append(position)
         self._greeted = True
-        self._grant(clusters)
-        names = list(self._sorted_grants)
+        names = list(self._grants.in_order)
         self.send(wire.ClientWelcome(ref=message.id, version=__version__, clusters=names, unknown_tokens=unknown))
 
     # --- jobs -------------------------------------------------------------
 
     async def _submit(self, message: wire.Submit) -> None:
-        if not self._grants:
-            words = "this session has no token of any cluster, so it may not submit jobs"
-            raise ProtocolError(ErrorCode.NOT_ALLOWED, words, message.id)
+        if not self._grants.usable:
+            raise ProtocolError(ErrorCode.NOT_ALLOWED, f"{_NO_CLUSTER}, so it may not submit jobs", message.id)
         now = self._services.engine.clock()
         refused: dict[int, wire.SubmitResult] = {}
         items: list[commands.NewJob] = []
         for position, submission in enumerate(message.items):
-            named = frozenset(submission.request.clusters or self._grants)
-            if strange := sorted(named - self._grants):
+            named = frozenset(submission.request.clusters or self._grants.usable)
+            if strange := sorted(named - self._grants.usable):
                 words = f"cluster {strange[0]!r} does not exist, or you have no token for it"
                 refused[position] = wire.SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, words))
                 continue
             # A job belongs to the tokens of the clusters that it may go to, and to no others.
-            owner, grants = self._belongs_to(named)
-            items.append(translate.new_job(self._services.job_ids.next(now), owner, grants, submission))
+            belongs_to = self._grants.owner(named)
+            job = self._services.job_ids.next(now)
+            items.append(translate.new_job(job, *belongs_to, submission, self._services.credentials.deletions))
         origin = self._origin(message.id)
         self._services.pending.keep_refused(origin, refused)
         await self._services.engine.put(commands.Submit(origin, items, {}))
 
-    def _belongs_to(self, clusters: frozenset[str]) -> tuple[str, tuple[str, ...]]:
-        if clusters == self._grants:
-            return self._owner, self._sorted_grants
-        return owner_of(clusters), tuple(sorted(clusters))
-
     async def _status(self, message: wire.Status) -> None:
-        rows = await self._services.repo.find_jobs(message.jobs, self._grants)
+        rows = await self._services.repo.find_jobs(message.jobs, self._grants.seeing)
         online = self._services.online()
         found = [translate.job_status(rows[job], online) for job in message.jobs if job in rows]
         unknown = [job for job in message.jobs if job not in rows]
@@ -159,13 +149,13 @@ class ClientSession(Session):
 
     async def _list(self, message: wire.ListJobs) -> None:
         rows = await self._services.repo.list_jobs(
-            self._grants, message.states, message.cluster, message.before, message.limit
+            self._grants.seeing, message.states, message.cluster, message.before, message.limit
         )
         online = self._services.online()
         self.send(wire.Jobs(ref=message.id, items=[translate.job_status(row, online) for row in rows]))
 
     async def _cancel(self, message: wire.Cancel) -> None:
-        rows = await self._services.repo.find_jobs(message.jobs, self._grants)
+        rows = await self._services.repo.find_jobs(message.jobs, self._grants.seeing)
         unknown = [job for job in message.jobs if job not in rows]
         origin = self._origin(message.id)
         self._services.pending.keep_cancel(origin, {job: row["state"] for job, row in rows.items()}, unknown)
@@ -178,7 +168,7 @@ class ClientSession(Session):
         if watchers.count(self) + len(jobs) > limits.WATCHES_PER_SESSION_MAX:
             words = f"a session may watch {limits.WATCHES_PER_SESSION_MAX} jobs at a time"
             raise ProtocolError(ErrorCode.TOO_MANY, words, message.id)
-        rows = await repo.find_jobs(jobs, self._grants)
+        rows = await repo.find_jobs(jobs, self._grants.seeing)
         for job in rows:
             watchers.begin(self, message.id, job, message.since)
         for job, row in rows.items():
@@ -196,12 +186,15 @@ class ClientSession(Session):
         if len(self._reads) >= _LOG_READS_MAX:
             words = f"a session may wait for the output of {_LOG_READS_MAX} jobs at a time"
             raise ProtocolError(ErrorCode.TOO_MANY, words, message.id)
-        task = asyncio.create_task(self._read_output(message))
+        self._beside(self._read_output(message))
+
+    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._reads.add(task)
         task.add_done_callback(self._reads.discard)
 
     async def _read_output(self, message: wire.Logs) -> None:
-        rows = await self._services.repo.find_jobs([message.job], self._grants)
+        rows = await self._services.repo.find_jobs([message.job], self._grants.seeing)
         row = rows.get(message.job)
         if row is None:
             self.refuse(ErrorCode.UNKNOWN_JOB, f"there is no job {message.job} that you can see", message.id)
@@ -209,10 +202,15 @@ class ClientSession(Session):
             state = cast(JobState, row["state"])
             self.refuse(ErrorCode.NO_OUTPUT, f"job {message.job} is {state} and has never run", message.id)
         else:
-            await self._relay(message, row["cluster"], row["attempt"])
+            await self._relay(message, row["cluster"], row["owner"], row["attempt"])
 
-    async def _relay(self, message: wire.Logs, cluster: str, attempt: int) -> None:
-        number = self._services.engine.core.world.clusters[cluster].session
+    async def _relay(self, message: wire.Logs, cluster: str, owner: str, attempt: int) -> None:
+        known = self._services.engine.core.world.clusters.get(cluster)
+        if known is None or not self._services.repo.may_go_to(owner, cluster):  # or its name is another's now
+            words = f"the output of job {message.job} lay at {cluster}, which was deleted"
+            self.refuse(ErrorCode.NO_OUTPUT, words, message.id)
+            return
+        number = known.session
         agent = self._services.sessions.get(number) if number is not None else None
         if agent is None:
             words = f"the output of job {message.job} lies at {cluster}, which is offline"
@@ -235,16 +233,31 @@ class ClientSession(Session):
 
     def _list_clusters(self, message: wire.ListClusters) -> None:
         known = self._services.engine.core.world.clusters
-        items = [translate.cluster_info(known[name]) for name in self._sorted_grants if name in known]
+        items = [translate.cluster_info(known[name]) for name in self._grants.in_order if name in known]
         self.send(wire.Clusters(ref=message.id, items=items))
 
-    async def _register(self, message: wire.RegisterCluster) -> None:
-        if not self._may_register:
-            words = "registering a cluster needs the registration secret"
-            raise ProtocolError(ErrorCode.NOT_ALLOWED, words, message.id)
-        secret, token = ids.new_secret(ids.SECRET_PREFIX), ids.new_secret(ids.TOKEN_PREFIX)
-        origin = self._origin(message.id)
-        self._services.pending.keep_credentials(origin, secret, token)
-        resources = None if message.resources is None else translate.totals(message.resources)
-        command = commands.RegisterCluster(origin, message.name, resources, fingerprint(secret), fingerprint(token))
-        await self._services.engine.put(command)
+    def _satisfy(self, message: wire.Satisfy) -> None:
+        if not self._grants.usable:
+            raise ProtocolError(ErrorCode.NOT_ALLOWED, f"{_NO_CLUSTER}, so there is none to ask", message.id)
+        named = frozenset(message.request.clusters or self._grants.usable)
+        if strange := sorted(named - self._grants.usable):
+            words = f"cluster {strange[0]!r} does not exist, or you have no token for it"
+            raise ProtocolError(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
+        self.send(showing.satisfy(self._services.engine.core.world, message, sorted(named)))
+
+    async def _show(self, message: wire.ShowCluster) -> None:
+        cluster = self._services.engine.core.world.clusters.get(message.name)
+        if cluster is None or not (self._desk is not None or message.name in self._grants.usable):
+            words = f"cluster {message.name!r} does not exist, or you have no token for it"
+            self.refuse(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
+            return
+        try:
+            self.send(await self._exports.show(self._services.describing, cluster, message))
+        except ProtocolError as problem:
+            self.refuse(problem.code, problem.message, message.id)
+
+    def _at_desk(self, ref: int) -> RegistrarDesk:
+        if self._desk is None:
+            words = "to register, describe or delete clusters needs the registration secret"
+            raise ProtocolError(ErrorCode.NOT_ALLOWED, words, ref)
+        return self._desk

@@ -13,7 +13,6 @@ from rainbow_protocol.job import JobState as WireState
 from rainbow_protocol.messages.client import (
     CancelAnswer,
     CancelResult,
-    Registered,
     SubmitResult,
     Submitted,
 )
@@ -27,7 +26,8 @@ from rainbowd.net.translate import shape_data
 from rainbowd.net.watchers import Watchers
 
 _log = structlog.get_logger()
-_AWARDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4  # awards carry commands and environments
+_CHUNK_BYTES_MAX = limits.FRAME_BYTES_MAX // 4
+_WEIGHTY = ("awards", "offers")  # with commands and environments, or with all that a request asks of the resources
 # Also the order in which one batch leaves: first what a job is waiting for, a start before its cancel, and what frees a
 # place before what asks for one.
 _KINDS = {
@@ -39,6 +39,7 @@ _KINDS = {
     fx.SendAck: "acks",
 }
 _ORDER = {kind: place for place, kind in enumerate(_KINDS.values())}
+_OFFER_BYTES = 300  # of one that is its shape and no more
 Item = dict[str, Any]
 
 
@@ -52,7 +53,7 @@ class Router:
         self._pending = pending
 
     def deliver(self, effects: Sequence[fx.Effect]) -> None:
-        batches: dict[tuple[int, str], list[Item]] = defaultdict(list)
+        batches: dict[tuple[int, str], list[Item | bytes]] = defaultdict(list)
         shapes: dict[int, Item] = {}
         happenings: list[fx.Happened] = []
         for effect in effects:
@@ -62,17 +63,18 @@ class Router:
                 batches[send.session, kind].append(_item(send, shapes))
             elif isinstance(effect, fx.Happened):
                 happenings.append(effect)
-            elif not isinstance(effect, fx.SaveJob):
+            elif not isinstance(effect, fx.SaveJob | fx.SaveDescription):
                 self._single(effect)
         for session, kind in sorted(batches, key=lambda batch: _ORDER[batch[1]]):
             self._send_batch(session, kind, batches[session, kind])
         self._watchers.publish(happenings)
 
-    def _send_batch(self, number: int, kind: str, items: list[Item]) -> None:
+    def _send_batch(self, number: int, kind: str, items: list[Item | bytes]) -> None:
         session = self.sessions.get(number)
         if session is not None:
             for chunk in _chunks(kind, items):
-                session.send_frame(orjson.dumps({"type": kind, "items": chunk}))
+                ready = [orjson.Fragment(item) if isinstance(item, bytes) else item for item in chunk]
+                session.send_frame(orjson.dumps({"type": kind, "items": ready}))
 
     def _single(self, effect: fx.Effect) -> None:
         match effect:
@@ -80,10 +82,12 @@ class Router:
                 self._answer_submit(effect)
             case fx.AnswerCancel():
                 self._answer_cancel(effect)
-            case fx.AnswerRegister():
-                self._answer_register(effect)
+            case fx.Settled():
+                self._pending.settle(effect)
             case fx.SaveCluster():
                 self._credentials.add(effect.cluster)
+            case fx.RetireCluster():
+                self._retire(effect)
             case fx.SendWelcome():
                 self._welcome(effect)
             case fx.EndSession():
@@ -94,15 +98,28 @@ class Router:
     def _welcome(self, effect: fx.SendWelcome) -> None:
         session = self.sessions.get(effect.session)
         if session is not None:
-            frame = {"type": "welcome", "cluster": effect.cluster, "version": __version__}
+            frame: Item = {"type": "welcome", "cluster": effect.cluster, "version": __version__}
+            if effect.send_graph:
+                frame |= {"send_graph": True}
             session.send_frame(orjson.dumps(frame))
             _log.info("agent connected", session=effect.session, cluster=effect.cluster)
 
     def _end(self, effect: fx.EndSession) -> None:
         session = self.sessions.get(effect.session)
-        if session is not None:
-            session.refuse(ErrorCode(effect.code), effect.message)
+        if session is None:
+            return
+        session.refuse(ErrorCode(effect.code), effect.message)
+        if effect.final:
+            session.farewell(effect.message, reconnect=False)
+        else:
             session.close(CLOSE_POLICY, effect.message)
+
+    def _retire(self, effect: fx.RetireCluster) -> None:
+        name, generation, retired = effect.name, effect.generation, effect.retired
+        self._credentials.delete(name, generation, effect.secret_hash, effect.token_hash, retired)
+        for session in self.sessions.values():
+            session.cluster_deleted(name, generation, retired)
+        _log.info("cluster deleted", cluster=name)
 
     # --- answers to clients -----------------------------------------------
 
@@ -131,32 +148,24 @@ class Router:
         ]
         session.send(CancelAnswer(ref=effect.origin.request, items=items, unknown=unknown))
 
-    def _answer_register(self, effect: fx.AnswerRegister) -> None:
-        session = self.sessions.get(effect.origin.session)
-        minted = self._pending.credentials(effect.origin)
-        if session is None or minted is None:
-            return
-        if effect.code is not None:
-            session.refuse(ErrorCode(effect.code), effect.message, effect.origin.request)
-            return
-        secret, token = minted
-        answer = Registered(ref=effect.origin.request, cluster=effect.name, secret=secret, token=token)
-        session.send(answer)
 
-
-def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item:
+def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item | bytes:
+    """What is bytes is JSON already."""
     if isinstance(effect, fx.SendOffer):
         # The same shape goes to every cluster that is asked: describe it once.
         shape = shapes.get(id(effect.shape))
         if shape is None:
             shape = shapes[id(effect.shape)] = shape_data(effect.shape)
-        return {
+        item = {
             "job": effect.job,
             "attempt": effect.attempt,
             "shape": shape,
             "deadline_ms": effect.deadline_ms,
             "hold_s": effect.hold_s,
         }
+        if effect.terms:  # a JSON object of its own: its content goes into this one
+            return orjson.dumps(item)[:-1] + b"," + effect.terms[1:]
+        return item
     if isinstance(effect, fx.SendAward):
         return {"job": effect.job, "attempt": effect.attempt, "request": orjson.Fragment(effect.payload)}
     if isinstance(effect, fx.SendAck):
@@ -166,21 +175,27 @@ def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item:
     return {"job": effect.job, "attempt": effect.attempt}
 
 
-def _chunks(kind: str, items: list[Item]) -> Iterator[list[Item]]:
-    if kind != "awards":
+def _chunks(kind: str, items: list[Item | bytes]) -> Iterator[list[Item | bytes]]:
+    if kind not in _WEIGHTY:
         for start in range(0, len(items), limits.BATCH_ITEMS_MAX):
             yield items[start : start + limits.BATCH_ITEMS_MAX]
         return
-    chunk: list[Item] = []
+    chunk: list[Item | bytes] = []
     size = 0
     for item in items:
-        weight = len(orjson.dumps(item))
-        if chunk and (size + weight > _AWARDS_BYTES_MAX or len(chunk) >= limits.BATCH_ITEMS_MAX):
+        weight = _weight(kind, item)
+        if chunk and (size + weight > _CHUNK_BYTES_MAX or len(chunk) >= limits.BATCH_ITEMS_MAX):
             yield chunk
             chunk, size = [], 0
         chunk.append(item)
         size += weight
     yield chunk
+
+
+def _weight(kind: str, item: Item | bytes) -> int:
+    if isinstance(item, bytes):
+        return len(item)
+    return _OFFER_BYTES if kind == "offers" else len(orjson.dumps(item))
 
 
 def _submit_result(outcome: fx.SubmitOutcome) -> SubmitResult:

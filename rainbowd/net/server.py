@@ -15,8 +15,9 @@ from websockets.typing import Subprotocol
 from rainbow_protocol import AGENT_PATH, CLIENT_PATH, SUBPROTOCOL, limits
 from rainbow_protocol.errors import HINTS, ErrorCode
 from rainbowd.net.agent_session import AgentSession
-from rainbowd.net.auth import AgentOf, Principal, Registrar, UserOf, bearer
-from rainbowd.net.client_session import ClientSession, Services
+from rainbowd.net.auth import AgentOf, Principal, Registrar, UserOf, UserOfDeleted, bearer
+from rainbowd.net.client_session import ClientSession
+from rainbowd.net.services import Services
 from rainbowd.net.session import CLOSE_S, Session
 
 _log = structlog.get_logger()
@@ -77,7 +78,8 @@ class Server:
         given = request.headers.get_all("Authorization")
         credential = bearer(given[0]) if len(given) == 1 else None
         principal = None if credential is None else self._services.credentials.identify(credential)
-        fits = isinstance(principal, AgentOf) if path == AGENT_PATH else isinstance(principal, UserOf | Registrar)
+        fitting = AgentOf if path == AGENT_PATH else UserOf | UserOfDeleted | Registrar
+        fits = isinstance(principal, fitting)
         if not fits:
             return self._unauthorized(connection, path, missing=credential is None)
         setattr(connection, _PRINCIPAL, principal)
@@ -104,7 +106,7 @@ class Server:
     def _agent(self, connection: ServerConnection, principal: Principal) -> Session:
         if not isinstance(principal, AgentOf):
             raise TypeError(f"expected an agent, got {principal}")
-        return AgentSession(connection, principal.cluster, self._services.engine, self._services.relay)
+        return AgentSession(connection, principal, self._services)
 
     def _client(self, connection: ServerConnection, principal: Principal) -> Session:
         return ClientSession(connection, principal, self._services)

@@ -67,6 +67,9 @@ class Session(ABC):
             # Who does not read takes no close frame either.
             self._deadline = asyncio.get_running_loop().call_later(within_s, self._abort)
 
+    def cluster_deleted(self, name: str, generation: int, grant: str) -> None:  # noqa: B027 - most need not care
+        """A cluster is no more; who holds its token has this grant instead."""
+
     @abstractmethod
     async def read(self) -> None:
         """Take frames until the connection ends."""

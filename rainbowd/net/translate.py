@@ -21,12 +21,16 @@ from rainbow_protocol.messages.client import (
 from rainbowd.core import commands
 from rainbowd.core.state import Cluster, Shape
 from rainbowd.core.transitions import STARTED, TERMINAL
-from rainbowd.resources.totals import Totals
+from rainbowd.net import figures
+from rainbowd.resources.asking import ask_of
+from rainbowd.resources.terms import terms_of
 
 # --- inward ---------------------------------------------------------------
 
 
-def new_job(job_id: str, owner: str, grants: tuple[str, ...], submission: Submission) -> commands.NewJob:
+def new_job(
+    job_id: str, owner: str, grants: tuple[str, ...], submission: Submission, deletions_seen: int
+) -> commands.NewJob:
     request = submission.request
     return commands.NewJob(
         id=job_id,
@@ -36,15 +40,16 @@ def new_job(job_id: str, owner: str, grants: tuple[str, ...], submission: Submis
         name=request.display_name,
         shape=shape(request.shape),
         payload=orjson.dumps(request.model_dump(exclude_defaults=True), option=orjson.OPT_SORT_KEYS),
+        ask=ask_of(request),
+        terms=terms_of(request),
+        deletions_seen=deletions_seen,
     )
 
 
 def shape(asked: wire_job.Shape) -> Shape:
-    return Shape(asked.nodes, asked.tasks, asked.cores_per_task, asked.gpus_per_task, asked.time_limit_s)
-
-
-def totals(described: wire_job.Totals) -> Totals:
-    return Totals(described.nodes, described.cores_per_node, described.gpus_per_node)
+    return Shape(
+        asked.nodes, asked.tasks, asked.cores_per_task, asked.gpus_per_task, asked.time_limit_s, asked.exclusive
+    )
 
 
 def bids(session: int, message: wire.Bids) -> commands.BidsReceived:
@@ -78,6 +83,7 @@ def shape_data(needed: Shape) -> dict[str, Any]:
         "cores_per_task": needed.cores_per_task,
         "gpus_per_task": needed.gpus_per_task,
         "time_limit_s": needed.time_limit_s,
+        "exclusive": needed.exclusive,
     }
 
 
@@ -118,16 +124,11 @@ def event(row: dict[str, Any]) -> Event:
 
 
 def cluster_info(cluster: Cluster) -> ClusterInfo:
-    resources: Totals | None = cluster.resources
-    described = None
-    if resources is not None:
-        described = wire_job.Totals(
-            nodes=resources.nodes, cores_per_node=resources.cores_per_node, gpus_per_node=resources.gpus_per_node
-        )
     return ClusterInfo(
         name=cluster.name,
         state="online" if cluster.online else "offline",
-        resources=described,
+        resources=figures.totals(cluster),
+        counts=figures.counts(cluster.resources),
         free=cluster.free,
     )
 

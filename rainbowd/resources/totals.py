@@ -38,6 +38,9 @@ class TotalsMatcher:
             return _no(fullest, "task", "of this size on one node", per_node, "a node holds")
         return _FITS
 
+    def measure(self, shape: Shape, resources: Any) -> Verdict:
+        return self.match(shape, resources)
+
 
 def tasks_per_node(shape: Shape, resources: Totals) -> int:
     by_cores = resources.cores_per_node // shape.cores_per_task

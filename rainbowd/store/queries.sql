@@ -29,12 +29,65 @@ INSERT INTO requests (job, request) VALUES (?, ?);
 INSERT INTO history (job, seq, at, event, state, data) VALUES (?, ?, ?, ?, ?, ?);
 
 -- name: save_cluster
-INSERT INTO clusters (name, registered_at, secret_hash, token_hash, resources)
-VALUES (:name, :registered_at, :secret_hash, :token_hash, :resources)
-ON CONFLICT (name) DO UPDATE SET resources = excluded.resources;
+INSERT INTO clusters (
+    name, registered_at, secret_hash, token_hash, form, described_by, described_at, digest, revision, generation
+) VALUES (
+    :name, :registered_at, :secret_hash, :token_hash, :form, :described_by, :described_at, :digest, :revision,
+    :generation
+)
+ON CONFLICT (name) DO UPDATE SET
+    resources = NULL,
+    form = excluded.form,
+    described_by = excluded.described_by,
+    described_at = excluded.described_at,
+    digest = excluded.digest,
+    revision = excluded.revision;
 
 -- name: load_clusters
-SELECT name, registered_at, secret_hash, token_hash, resources FROM clusters ORDER BY name;
+SELECT clusters.*, descriptions.description
+FROM clusters LEFT JOIN descriptions ON descriptions.cluster = clusters.name
+ORDER BY name;
+
+-- name: save_description
+INSERT INTO descriptions (cluster, description) VALUES (?, ?)
+ON CONFLICT (cluster) DO UPDATE SET description = excluded.description;
+
+-- name: save_graph
+INSERT INTO graphs (cluster, packed) VALUES (?, ?) ON CONFLICT (cluster) DO UPDATE SET packed = excluded.packed;
+
+-- name: save_subsystem
+INSERT INTO subsystems (cluster, name, packed) VALUES (?, ?, ?)
+ON CONFLICT (cluster, name) DO UPDATE SET packed = excluded.packed;
+
+-- name: delete_graph
+DELETE FROM graphs WHERE cluster = ?;
+
+-- name: delete_subsystem
+DELETE FROM subsystems WHERE cluster = ? AND name = ?;
+
+-- name: delete_subsystems
+DELETE FROM subsystems WHERE cluster = ?;
+
+-- name: load_graph
+-- One statement, so that all of it is of one revision; the cluster itself has no name in the answer.
+SELECT NULL AS name, clusters.revision, graphs.packed
+FROM clusters LEFT JOIN graphs ON graphs.cluster = clusters.name
+WHERE clusters.name = :cluster
+UNION ALL
+SELECT name, NULL, packed FROM subsystems WHERE cluster = :cluster;
+
+-- name: delete_cluster
+-- What belongs to it goes with it.
+DELETE FROM clusters WHERE name = ?;
+
+-- name: save_retired
+INSERT INTO retired_clusters (retired, name, generation, token_hash, retired_at) VALUES (?, ?, ?, ?, ?);
+
+-- name: load_retired
+SELECT retired, name, generation, token_hash FROM retired_clusters ORDER BY retired_at, retired;
+
+-- name: rename_grants
+UPDATE owners SET grants = :grants WHERE owner = :owner;
 
 -- name: load_live_jobs
 SELECT jobs.*, owners.grants, requests.request

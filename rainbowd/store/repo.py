@@ -6,7 +6,7 @@ memory: nobody learns of a state that a crash could still undo.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -14,22 +14,25 @@ from typing import Any
 import aiosqlite
 import orjson
 
+from rainbow_protocol.job import JobRequest
 from rainbowd.core.commands import Known, NewJob
-from rainbowd.core.effects import Happened, SaveCluster, SaveJob, StoreEffect
+from rainbowd.core.effects import Happened, RetireCluster, SaveCluster, SaveDescription, SaveJob, StoreEffect
 from rainbowd.core.state import Cluster, Job
 from rainbowd.store.db import DatabaseRefusedError, open_database, open_reader
 from rainbowd.store.queries import QUERIES
 from rainbowd.store.rows import cluster_row, job_row, owner_row, read_cluster, read_job
+from rainbowd.store.stored import RetiredCluster, StoredDescription, StoredGraph
 
 _KEYS_PER_QUERY = 400  # two variables each, and an old SQLite takes 999
 _LINES_PER_READ = 500
+_Write = tuple[str, Sequence[Any]]
 
 
 class Repo:
     def __init__(self, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
         self._writer = writer
         self._reader = reader
-        self._owners: dict[str, frozenset[str]] = {}  # every set of grants on disk; rows are only ever added
+        self._owners: dict[str, frozenset[str]] = {}  # every set of grants on disk
 
     @classmethod
     async def open(cls, path: Path) -> "Repo":
@@ -56,10 +59,11 @@ class Repo:
     async def commit(self, effects: Iterable[StoreEffect]) -> None:
         """All of it, or nothing. A job saved several times in one batch is written once, as it is now."""
         jobs: dict[str, Job] = {}
-        clusters: dict[str, Cluster] = {}
+        about_clusters: list[_Write] = []  # in order: a name may be deleted and registered in one batch
         events: list[tuple[Any, ...]] = []
         requests: list[tuple[str, str]] = []
         owners: dict[str, frozenset[str]] = {}
+        renamed: dict[str, frozenset[str]] = {}
         for effect in effects:
             if isinstance(effect, Happened):
                 data = orjson.dumps(effect.data).decode()
@@ -67,7 +71,12 @@ class Repo:
             elif isinstance(effect, SaveJob):
                 jobs[effect.job.id] = effect.job
             elif isinstance(effect, SaveCluster):
-                clusters[effect.cluster.name] = effect.cluster
+                about_clusters.append(("save_cluster", [cluster_row(effect.cluster)]))
+            elif isinstance(effect, SaveDescription):
+                about_clusters += _description(effect.cluster, effect.stored)
+            elif isinstance(effect, RetireCluster):
+                about_clusters += _retirement(effect)
+                renamed |= _renamed(self._owners | renamed, effect)
         first_events = {event[0] for event in events if event[1] == 1}
         for job_id in first_events:
             job = jobs[job_id]
@@ -75,15 +84,16 @@ class Repo:
             if job.owner not in self._owners:
                 owners[job.owner] = frozenset(job.grants)
         await self._write(
-            ("save_cluster", [cluster_row(name, cluster) for name, cluster in clusters.items()]),
+            *about_clusters,
+            ("rename_grants", [owner_row(owner, grants) for owner, grants in renamed.items()]),
             ("save_owner", [owner_row(owner, grants) for owner, grants in owners.items()]),
             ("save_job", [job_row(job) for job in jobs.values()]),
             ("save_request", requests),
             ("save_event", events),
         )
-        self._owners |= owners
+        self._owners |= renamed | owners
 
-    async def _write(self, *writes: tuple[str, Sequence[Any]]) -> None:
+    async def _write(self, *writes: _Write) -> None:
         """One transaction. The first statement begins it, and the commit only follows when all have succeeded.
 
         The statements are handed over together: the database's thread takes one after the other without waiting for
@@ -101,11 +111,25 @@ class Repo:
 
     # --- reading ----------------------------------------------------------
 
-    async def load_clusters(self) -> list[Cluster]:
-        return [read_cluster(row) for row in await self._reader.execute_fetchall(QUERIES["load_clusters"])]
+    async def load_clusters(self, load: Callable[[bytes], Any]) -> list[Cluster]:
+        """`load` makes of a stored description what the matcher works with."""
+        return [read_cluster(row, load) for row in await self._reader.execute_fetchall(QUERIES["load_clusters"])]
 
-    async def load_live_jobs(self) -> list[Job]:
-        return [read_job(row) for row in await self._reader.execute_fetchall(QUERIES["load_live_jobs"])]
+    async def load_retired(self) -> list[RetiredCluster]:
+        return [RetiredCluster(*row) for row in await self._reader.execute_fetchall(QUERIES["load_retired"])]
+
+    async def load_graph(self, cluster: str) -> StoredGraph | None:
+        """All that was told of a cluster's resources; None if there is no such cluster."""
+        rows = list(await self._reader.execute_fetchall(QUERIES["load_graph"], {"cluster": cluster}))
+        own = next((row for row in rows if row["name"] is None), None)
+        if own is None:
+            return None
+        subsystems = {row["name"]: row["packed"] for row in rows if row["name"] is not None}
+        return StoredGraph(own["revision"], own["packed"], subsystems)
+
+    async def load_live_jobs(self, ask_of: Callable[[JobRequest], Any]) -> list[Job]:
+        """`ask_of` makes of a request what the matcher works with."""
+        return [read_job(row, ask_of) for row in await self._reader.execute_fetchall(QUERIES["load_live_jobs"])]
 
     async def newest_job(self) -> str | None:
         (row,) = await self._reader.execute_fetchall(QUERIES["newest_job"])
@@ -164,6 +188,37 @@ class Repo:
             full = len(lines) == _LINES_PER_READ
             lines = await self.load_history(job, lines[-1]["seq"], _LINES_PER_READ) if full else []
 
+    def may_go_to(self, owner: str, cluster: str) -> bool:
+        """Is the cluster that now has this name one that the owner's jobs were ever allowed to go to?"""
+        return cluster in self._owners.get(owner, ())
+
     def _visible(self, grants: frozenset[str]) -> str:
         """Owners whose jobs may be seen: whoever holds all the tokens that a job was submitted with."""
         return orjson.dumps([owner for owner, needed in self._owners.items() if needed <= grants]).decode()
+
+
+def _description(cluster: str, stored: StoredDescription) -> list[_Write]:
+    writes: list[_Write] = []
+    if stored.anew:
+        writes += [("delete_graph", [(cluster,)]), ("delete_subsystems", [(cluster,)])]
+    writes.append(("save_description", [(cluster, stored.description)]))
+    if stored.graph is not None:
+        writes.append(("save_graph", [(cluster, stored.graph)]))
+    for name, packed in stored.subsystems.items():
+        if packed is None:
+            writes.append(("delete_subsystem", [(cluster, name)]))
+        else:
+            writes.append(("save_subsystem", [(cluster, name, packed)]))
+    return writes
+
+
+def _retirement(effect: RetireCluster) -> list[_Write]:
+    row = (effect.retired, effect.name, effect.generation, effect.token_hash, effect.at)
+    return [("delete_cluster", [(effect.name,)]), ("save_retired", [row])]
+
+
+def _renamed(owners: dict[str, frozenset[str]], effect: RetireCluster) -> dict[str, frozenset[str]]:
+    """Jobs that could go to the old cluster stay with those who held its token, and with nobody else."""
+    return {
+        owner: grants - {effect.name} | {effect.retired} for owner, grants in owners.items() if effect.name in grants
+    }

@@ -1,6 +1,7 @@
 """Rows to what the core remembers, and back."""
 
 import sqlite3
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -8,7 +9,8 @@ import orjson
 from rainbow_protocol.job import JobRequest
 from rainbowd.core.state import Cluster, Job, Shape
 from rainbowd.core.transitions import JobState
-from rainbowd.resources.totals import Totals
+from rainbowd.resources.classes import from_totals
+from rainbowd.resources.terms import terms_of
 
 
 def job_row(job: Job) -> tuple[Any, ...]:
@@ -34,7 +36,7 @@ def job_row(job: Job) -> tuple[Any, ...]:
     )
 
 
-def read_job(row: sqlite3.Row) -> Job:
+def read_job(row: sqlite3.Row, ask_of: Callable[[JobRequest], Any]) -> Job:
     request = JobRequest.model_validate_json(row["request"])
     return Job(
         id=row["id"],
@@ -44,6 +46,8 @@ def read_job(row: sqlite3.Row) -> Job:
         name=row["name"],
         shape=Shape(**request.shape.model_dump()),
         payload=row["request"].encode(),
+        ask=ask_of(request),
+        terms=terms_of(request),
         submitted_at=row["submitted_at"],
         state=JobState(row["state"]),
         attempt=row["attempt"],
@@ -64,23 +68,36 @@ def owner_row(owner: str, grants: frozenset[str]) -> dict[str, Any]:
     return {"owner": owner, "grants": orjson.dumps(sorted(grants)).decode()}
 
 
-def cluster_row(name: str, cluster: Cluster) -> dict[str, Any]:
-    resources = None if cluster.resources is None else orjson.dumps(cluster.resources).decode()
+def cluster_row(cluster: Cluster) -> dict[str, Any]:
     return {
-        "name": name,
+        "name": cluster.name,
         "registered_at": cluster.registered_at,
         "secret_hash": cluster.secret_hash,
         "token_hash": cluster.token_hash,
-        "resources": resources,
+        "form": cluster.form,
+        "described_by": cluster.described_by,
+        "described_at": cluster.described_at,
+        "digest": cluster.digest,
+        "revision": cluster.revision,
+        "generation": cluster.generation,
     }
 
 
-def read_cluster(row: sqlite3.Row) -> Cluster:
-    resources = None if row["resources"] is None else Totals(**orjson.loads(row["resources"]))
+def read_cluster(row: sqlite3.Row, load: Callable[[bytes], Any]) -> Cluster:
+    description: bytes | None = row["description"]
+    if description is None and row["resources"] is not None:  # of a database that knew totals only
+        told = orjson.loads(row["resources"])
+        description = from_totals(told["nodes"], told["cores_per_node"], told["gpus_per_node"])
     return Cluster(
         name=row["name"],
         registered_at=row["registered_at"],
         secret_hash=row["secret_hash"],
         token_hash=row["token_hash"],
-        resources=resources,
+        resources=None if description is None else load(description),
+        form=row["form"],
+        described_by=row["described_by"],
+        described_at=row["described_at"],
+        digest=row["digest"],
+        revision=row["revision"],
+        generation=row["generation"],
     )

@@ -17,6 +17,7 @@ from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import TERMINAL
 from rainbowd.resources.totals import Totals, TotalsMatcher
 from tests.sim.daemon import on_disk
+from tests.sim.described import told
 
 GRANTS = ("large", "medium", "small", "tiny")
 
@@ -41,6 +42,7 @@ class Stage:
         self._next_session = 0
         self._disk_jobs: dict[str, Job] = {}
         self._disk_clusters: dict[str, Cluster] = {}
+        self._generations: dict[str, int] = {}
         self._origin = cmd.Origin(0, 0)
         self._restart()
 
@@ -65,16 +67,31 @@ class Stage:
         return self._restart()
 
     def _register(self, name: str, size: str = "") -> cmd.Command:
-        return cmd.RegisterCluster(self._origin, name, _totals(size) if size else None, name.encode(), name.encode())
+        return cmd.RegisterCluster(
+            self._origin, name, told(_totals(size)) if size else None, name.encode(), name.encode()
+        )
 
-    def _connect(self, name: str, size: str, *held: str, agent: str = "") -> cmd.Command:
+    def _connect(self, name: str, size: str, *held: str, agent: str = "", generation: str = "") -> cmd.Command:
         self._next_session += 1
         self._sessions[name] = self._next_session
         items: list[cmd.Held] = []
         for word in held:
             ref, phase = word.split(":")
             items.append(cmd.Held(*_ref(ref), phase))  # type: ignore[arg-type]
-        return cmd.AgentReady(self._next_session, name, agent or f"agent-{name}", _totals(size), None, items)
+        known = self._core.world.clusters.get(name)
+        number = int(generation) if generation else known.generation if known else 0
+        return cmd.AgentReady(
+            self._next_session, name, agent or f"agent-{name}", told(_totals(size), "agent"), None, items, None, number
+        )
+
+    def _describe(self, name: str, size: str, basis: str = "") -> cmd.Command:
+        """A subsystem was added, say: the description comes anew, and was made from what is known now (or was)."""
+        known = self._core.world.clusters.get(name)
+        revision = int(basis) if basis else known.revision if known else 0
+        return cmd.DescribeCluster(self._origin, name, told(_totals(size)), revision)
+
+    def _delete(self, name: str, how: str = "") -> cmd.Command:
+        return cmd.DeleteCluster(self._origin, name, how == "force")
 
     def _gone(self, name: str) -> cmd.Command:
         return cmd.AgentGone(self._sessions[name])
@@ -88,7 +105,7 @@ class Stage:
         }
         grants = tuple(given["on"].split(",")) if "on" in given else GRANTS
         payload = repr(sorted(given.items())).encode()
-        item = cmd.NewJob(job, "me", grants, given.get("key"), job, Shape(**numbers), payload)
+        item = cmd.NewJob(job, "me", grants, given.get("key"), job, Shape(**numbers), payload, Shape(**numbers))
         return cmd.Submit(self._origin, [item], {})
 
     def _cancel(self, *jobs: str) -> cmd.Command:
@@ -121,7 +138,7 @@ class Stage:
         self._core = Core(self._settings, TotalsMatcher(), Earliest())
         clusters = [replace(c, session=None, agent_id=None, jobs=set()) for c in self._disk_clusters.values()]
         live = [on_disk(job) for job in self._disk_jobs.values() if job.state not in TERMINAL]
-        return self._core.restore(clusters, live, self._now)
+        return self._core.restore(clusters, live, self._now, self._generations)
 
     # --- what came of it --------------------------------------------------
 
@@ -131,6 +148,9 @@ class Stage:
                 self._disk_jobs[effect.job.id] = on_disk(effect.job)
             elif isinstance(effect, fx.SaveCluster):
                 self._disk_clusters[effect.cluster.name] = replace(effect.cluster)
+            elif isinstance(effect, fx.RetireCluster):
+                del self._disk_clusters[effect.name]
+                self._generations[effect.name] = effect.generation + 1
 
     def _tell(self, effects: list[fx.Effect]) -> Iterator[str]:
         names = {number: name for name, number in self._sessions.items()}
@@ -154,10 +174,16 @@ class Stage:
                 case fx.AnswerCancel():
                     for answer in effect.items:
                         yield f"  ← {answer.job}: {answer.outcome}"
-                case fx.AnswerRegister():
-                    yield f"  ← {effect.code}: {effect.message}" if effect.code else f"  ← {effect.name} is registered"
+                case fx.Settled():
+                    yield f"  ← {effect.code}: {effect.message}" if effect.code else _done(effect)
+                case fx.RetireCluster():
+                    yield f"  {effect.name} is no more; its jobs are those of {effect.retired}"
                 case fx.Complain():
                     yield f"  ! {effect.message}"
+
+
+def _done(settled: fx.Settled) -> str:
+    return f"  ← {settled.cluster} is registered" if settled.created else f"  ← {settled.cluster}: done"
 
 
 def _words(happened: fx.Happened) -> str:

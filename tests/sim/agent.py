@@ -12,6 +12,7 @@ from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.resources.totals import Totals
 from tests.sim.clockwork import Clockwork
+from tests.sim.described import told
 
 Send = Callable[[cmd.Command], None]
 
@@ -58,7 +59,7 @@ class AgentModel:
     def connected(self, session: int, send: Send) -> None:
         self.session, self._send = session, send
         inventory = [cmd.Held(job, attempt, self._phase(entry)) for (job, attempt), entry in self.journal.items()]
-        send(cmd.AgentReady(session, self.name, f"agent-{self.name}", self.resources, None, inventory))
+        send(cmd.AgentReady(session, self.name, f"agent-{self.name}", told(self.resources, "agent"), None, inventory))
 
     def disconnected(self) -> None:
         self.session = self._send = None

@@ -31,6 +31,7 @@ class Daemon:
         self.crash_chance = 0.0
         self.disk_jobs: dict[str, Job] = {}
         self.disk_clusters: dict[str, Cluster] = {}
+        self.generations: dict[str, int] = {}
         self.history: dict[str, list[fx.Happened]] = {}
         self.up = False
         self.life = 0
@@ -44,7 +45,7 @@ class Daemon:
         self.core = Core(self._settings, TotalsMatcher(), Earliest())
         clusters = [replace(c, session=None, agent_id=None, free=None, jobs=set()) for c in self.disk_clusters.values()]
         live = [on_disk(job) for job in self.disk_jobs.values() if job.state not in TERMINAL]
-        self._commit(self.core.restore(clusters, live, self._clockwork.now))
+        self._commit(self.core.restore(clusters, live, self._clockwork.now, self.generations))
         check(self.core.world)
         self._arm()
 
@@ -108,6 +109,9 @@ class Daemon:
                 self.disk_jobs[effect.job.id] = on_disk(effect.job)
             elif isinstance(effect, fx.SaveCluster):
                 self.disk_clusters[effect.cluster.name] = replace(effect.cluster)
+            elif isinstance(effect, fx.RetireCluster):
+                del self.disk_clusters[effect.name]
+                self.generations[effect.name] = effect.generation + 1
             elif isinstance(effect, fx.Happened):
                 lines = self.history.setdefault(effect.job, [])
                 assert effect.seq == len(lines) + 1, f"{effect.job}: line {effect.seq} follows {len(lines)}"

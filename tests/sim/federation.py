@@ -183,7 +183,7 @@ class Federation:
         SHAPES[payload] = shape
 
         def send(number: int) -> None:
-            item = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload)
+            item = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload, shape)
             self.network.carry(lambda: self.daemon.take(cmd.Submit(cmd.Origin(1, number), [item], {})))
 
         for number in range(random.choice([1, 1, 2, 3])):  # a client that got no answer tries again

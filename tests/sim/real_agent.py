@@ -19,6 +19,7 @@ from rainbowd.core import effects as fx
 from rainbowd.core.state import Shape as DaemonShape
 from rainbowd.resources.totals import Totals as DaemonTotals
 from tests.sim.clockwork import Clockwork
+from tests.sim.described import told
 
 Send = Callable[[cmd.Command], None]
 
@@ -162,7 +163,9 @@ class RealAgent:
         match effect:
             case ae.SendInventory(items):
                 held = [cmd.Held(key.job, key.attempt, phase) for key, phase in items]
-                ready = cmd.AgentReady(self.session, self.name, f"agent-{self.name}", self.resources, None, held)
+                ready = cmd.AgentReady(
+                    self.session, self.name, f"agent-{self.name}", told(self.resources, "agent"), None, held
+                )
                 self._send(ready)
             case ae.SendBids(items):
                 self._send(cmd.BidsReceived(self.session, [_bid(key, answer) for key, answer in items]))

@@ -284,10 +284,13 @@ class Explanation(Answer):
 
 
 class ClusterInfo(WireModel):
+    """`counts` are of all that it has; `resources` is there only if its nodes are known to be equal."""
+
     name: str
     state: Literal["online", "offline"]
     resources: Totals | None
     free: Free | None
+    counts: dict[str, int | float] = Field(default_factory=dict, description="how many of each type it has")
 
 
 class Clusters(Answer):

@@ -30,8 +30,9 @@ def payload(*command: str, **request: Any) -> bytes:
 def job(grants: tuple[str, ...] = ("red",), **fields: Any) -> Job:
     """A pending job. Its shape, wishes and payload agree, as they do when they come over the wire."""
     given = {"id": job_id(), "key": None, "name": "true", "shape": Shape(), "submitted_at": 1.0}
-    given |= {"payload": payload()}
-    return Job(grants=grants, owner=owner_of(frozenset(grants)), **(given | fields))
+    given |= {"payload": payload(), **fields}
+    given |= {"ask": given["shape"]}
+    return Job(grants=grants, owner=owner_of(frozenset(grants)), **given)
 
 
 def cluster(name: str = "red", resources: Totals | None = None, **fields: Any) -> Cluster:
@@ -49,8 +50,9 @@ def saved(*jobs: Job) -> list[fx.StoreEffect]:
 
 
 def new_job(key: str | None = None, grants: tuple[str, ...] = ("red",), **fields: Any) -> NewJob:
-    given = {"id": job_id(), "name": "true", "shape": Shape(), "payload": payload()}
-    return NewJob(owner=owner_of(frozenset(grants)), grants=grants, key=key, **(given | fields))
+    given = {"id": job_id(), "name": "true", "shape": Shape(), "payload": payload(), **fields}
+    given |= {"ask": given["shape"]}
+    return NewJob(owner=owner_of(frozenset(grants)), grants=grants, key=key, **given)
 
 
 def submit(*items: NewJob, session: int = 1) -> Submit:

@@ -1,0 +1,96 @@
+"""Answers about clusters: what one of them is, all of its graph piece by piece, and which of them could hold a job."""
+
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Any, cast
+
+from rainbow_protocol import limits
+from rainbow_protocol.errors import ErrorCode, ProtocolError
+from rainbow_protocol.messages.client import (
+    ClusterShown,
+    Match,
+    Mismatch,
+    Satisfy,
+    SatisfyAnswer,
+    ShowCluster,
+    SubsystemInfo,
+)
+from rainbowd.core.state import Cluster, World
+from rainbowd.net import figures
+from rainbowd.net.describing import Describing
+from rainbowd.resources.asking import ask_of
+from rainbowd.resources.model import ClusterModel
+
+
+def satisfy(world: World, asked: Satisfy, names: Iterable[str]) -> SatisfyAnswer:
+    """Of the empty clusters, whether they are online or not."""
+    ask = ask_of(asked.request)
+    matches: list[Match] = []
+    mismatches: list[Mismatch] = []
+    for name in names:
+        cluster = world.clusters.get(name)
+        if cluster is None or cluster.resources is None:
+            mismatches.append(Mismatch(cluster=name, reason="it has not described its resources yet"))
+            continue
+        verdict = world.matcher.measure(ask, cluster.resources)
+        if verdict.fits:
+            match = Match(
+                cluster=name,
+                instances=verdict.instances,
+                nodes_matched=verdict.nodes_matched,
+                numbers=dict(verdict.numbers),
+            )
+            matches.append(match)
+        else:
+            mismatches.append(Mismatch(cluster=name, reason=verdict.reason, needed=verdict.needed, have=verdict.have))
+    return SatisfyAnswer(ref=asked.id, matches=matches, mismatches=mismatches)
+
+
+def summary(cluster: Cluster, ref: int) -> ClusterShown:
+    model: ClusterModel | None = cluster.resources
+    shown = ClusterShown(
+        ref=ref,
+        name=cluster.name,
+        state="online" if cluster.online else "offline",
+        described=cast(Any, cluster.form),
+        described_by=cluster.described_by,
+        described_at=cluster.described_at,
+        free=cluster.free,
+    )
+    if model is None:
+        return shown
+    return shown.model_copy(
+        update={
+            "counts": figures.counts(model),
+            "subsystems": [SubsystemInfo(**told) for told in model.subsystems],
+        }
+    )
+
+
+class Exports:
+    """The document that a session is fetching, piece by piece: made for the first, let go of after the last."""
+
+    def __init__(self) -> None:
+        self._cluster = ""
+        self._revision = 0
+        self._document = b""
+
+    async def show(self, describing: Describing, cluster: Cluster, asked: ShowCluster) -> ClusterShown:
+        if asked.part is None:
+            return summary(cluster, asked.id)
+        if asked.part == 0:
+            self._revision, self._document = await describing.export(cluster.name)
+            self._cluster = cluster.name
+        if self._cluster != cluster.name or not self._document:
+            raise ProtocolError(ErrorCode.INVALID, "a graph is fetched from its part 0 on, in order")
+        if self._revision != cluster.revision:
+            raise ProtocolError(ErrorCode.CLUSTER_CHANGED, f"{cluster.name!r} was described anew; fetch it from part 0")
+        size = limits.GRAPH_PART_BYTES_MAX
+        parts = -(-len(self._document) // size)
+        if asked.part >= parts:
+            raise ProtocolError(ErrorCode.INVALID, f"the graph of {cluster.name!r} has {parts} parts, from 0 on")
+        piece = self._document[asked.part * size : (asked.part + 1) * size]
+        if asked.part == parts - 1:
+            self._document = b""
+        shown = summary(cluster, asked.id)
+        return shown.model_copy(update={"part": b64encode(piece).decode(), "parts": parts})
