@@ -1,0 +1,116 @@
+"""Entries about subsystems, and which of them are about one and the same vertex."""
+
+from typing import Any
+
+import pytest
+
+from rainbow_protocol.jobspec.errors import JobspecError
+from rainbow_protocol.jobspec.place import Place, Remarks
+from rainbow_protocol.jobspec.requirements import requirements_of
+from rainbow_protocol.resources import Condition, Requirement
+
+
+def gathered(written: Any) -> list[Requirement]:
+    return requirements_of(Place(written, "requires", Remarks()))
+
+
+@pytest.mark.parametrize(
+    ("entry", "conditions"),
+    [
+        ({"field": "type", "match": "shm"}, [Condition(field="type", any_of=["shm"])]),
+        ({"match": "shm"}, [Condition(field="type", any_of=["shm"])]),
+        ({"field": "version", "value": "1.2"}, [Condition(field="version", any_of=["1.2"])]),
+        ({"field": "version", "value": ["1.2", "1.3"]}, [Condition(field="version", any_of=["1.2", "1.3"])]),
+        ({"field": "version", "min": "1", "max": "2"}, [Condition(field="version", min="1", max="2")]),
+        ({"field": "size", "gt": 4, "lt": 8}, [Condition(field="size", above=4, below=8)]),
+        ({"field": "size", "ge": 4, "le": 8}, [Condition(field="size", min=4, max=8)]),
+        ({"field": "os", "not": "windows"}, [Condition(field="os", none_of=["windows"])]),
+        ({"field": "os", "not": ["a", "b"]}, [Condition(field="os", none_of=["a", "b"])]),
+        ({"field": "licence", "exists": False}, [Condition(field="licence", present=False)]),
+        ({"field": "licence"}, [Condition(field="licence", present=True)]),
+        (
+            {"field": "type", "match": "package", "attribute": "name", "value": "openssl"},
+            [Condition(field="type", any_of=["package"]), Condition(field="name", any_of=["openssl"])],
+        ),
+        (
+            {"field": "type", "match": "package", "attribute": "version", "min": "3", "not": "3.1"},
+            [Condition(field="type", any_of=["package"]), Condition(field="version", min="3", none_of=["3.1"])],
+        ),
+        ({"attribute": "cuda", "value": True}, [Condition(field="cuda", any_of=[True])]),
+        ({}, []),
+        ({"exists": True}, []),
+    ],
+)
+def test_one_entry(entry: dict[str, Any], conditions: list[Condition]) -> None:
+    assert gathered([{"name": "s", **entry}]) == [Requirement(subsystem="s", conditions=conditions)]
+
+
+def test_a_subsystem_or_a_vertex_that_must_not_be_there() -> None:
+    assert gathered([{"name": "s", "exists": False}]) == [Requirement(subsystem="s", absent=True)]
+    assert gathered([{"name": "s", "match": "x", "absent": True}]) == [
+        Requirement(subsystem="s", conditions=[Condition(field="type", any_of=["x"])], absent=True)
+    ]
+
+
+def test_entries_of_one_subsystem_are_about_one_vertex_until_they_cannot_be() -> None:
+    found = gathered(
+        [
+            {"name": "io", "field": "type", "match": "shm"},
+            {"name": "io", "field": "size", "min": 4},
+            {"name": "os", "field": "name", "value": "ubuntu"},
+            {"name": "io", "field": "type", "match": "nvme"},
+            {"name": "io", "field": "size", "min": 8},
+        ]
+    )
+    assert [(one.subsystem, [condition.field for condition in one.conditions]) for one in found] == [
+        ("io", ["type", "size"]),
+        ("os", ["name"]),
+        ("io", ["type", "size"]),
+    ]
+    assert found[2].conditions[1].min == 8
+
+
+def test_what_is_said_twice_counts_once() -> None:
+    assert len(gathered([{"name": "io", "match": "shm"}, {"name": "io", "match": "shm"}])[0].conditions) == 1
+    assert gathered([{"name": "io"}, {"name": "io"}]) == [Requirement(subsystem="io")]
+
+
+def test_fields_by_subsystem() -> None:
+    assert gathered({"os": {"os.name": "ubuntu", "os.version": {"min": "20.04"}}}) == [
+        Requirement(
+            subsystem="os",
+            conditions=[Condition(field="os.name", any_of=["ubuntu"]), Condition(field="os.version", min="20.04")],
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ([{"match": "x"}], "requires[0]: has no `name`"),
+        ([{"name": "s", "field": "f", "match": "x", "value": "y"}], "requires[0].value: says the same as match"),
+        ([{"name": "s", "value": {"a": 1}}], "requires[0].value: must be a text, a number, or true or false"),
+        ([{"name": "s", "value": []}], "requires[0].value: must name at least one value"),
+        ([{"name": "s", "min": 1, "ge": 2}], "requires[0].ge: says the same as min"),
+        ([{"name": "s", "exists": "no"}], "requires[0].exists: must be true or false"),
+        ([{"name": 4}], "requires[0].name: must be a text"),
+        ([{"name": ""}], "requires: subsystem: must not be empty"),
+        (["spack"], "requires[0]: must be an object"),
+        ("spack", "requires: must be an object"),
+        ([{"name": "s", "value": "x" * 513}], "requires[0]: any_of.0"),
+        ([{"name": "s", "min": 1e300}], "requires[0]: min"),
+    ],
+)
+def test_mistakes_say_where_and_what(written: Any, message: str) -> None:
+    with pytest.raises(JobspecError) as caught:
+        gathered(written)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_version_that_became_a_number_is_told() -> None:
+    remarks = Remarks()
+    requirements_of(Place([{"name": "s", "field": "version", "min": 1.1, "colour": 1}], "requires", remarks))
+    assert remarks.lines() == (
+        "requires[0].min: is the number 1.1; write a version in quotes, or 1.10 becomes 1.1",
+        "requires[0].colour: is not known here and was not used",
+    )
