@@ -34,10 +34,16 @@ class Want:
     demands: tuple[Demand, ...]
     packed: bool = False
     noun: str = ""
+    is_leaf: bool = field(init=False)
+    is_loose: bool = field(init=False)  # so much of something, wherever it is
+    holds_loose: bool = field(init=False)  # nothing but loose things, each of another type
 
-    @property
-    def is_leaf(self) -> bool:
-        return not self.demands
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_leaf", not self.demands)
+        object.__setattr__(self, "is_loose", not self.demands and not self.requires)
+        loose = all(part.is_loose for part, _ in self.demands)
+        types = {part.type for part, _ in self.demands}
+        object.__setattr__(self, "holds_loose", loose and len(types) == len(self.demands) > 0)
 
 
 @dataclass(eq=False, slots=True)

@@ -60,7 +60,7 @@ class Capacity:
         """Can the place itself be one of these?"""
         if not self.suits(want, place, chain):
             return False
-        return want.is_leaf or self.holds(place, chain, want.demands)
+        return want.is_leaf or self._holds_inside(want, place, chain)
 
     def cap(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
         """How many of it fit into the place, itself included, if nothing else is there.
@@ -99,7 +99,7 @@ class Capacity:
         if want.is_leaf:
             own = available(place.size, place.unit, want.unit)
             return max(own, below) if want.exclusive else own + below
-        return below + self.holds(place, chain, want.demands)
+        return below + self._holds_inside(want, place, chain)
 
     def total(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
         """How many of it fit into what the place holds."""
@@ -110,6 +110,29 @@ class Capacity:
             found = known.get(child)
             amount += count * (self._look_up(want, child, within, known) if found is None else found)
         return amount
+
+    def reaches(self, want: Want, place: SubtreeClass, chain: Chain, number: Number) -> bool:
+        """Do so many of it fit into what the place holds? Stops counting as soon as they do."""
+        within = self.inside(place, chain)
+        known = self._known(want, within)
+        amount: Number = 0
+        for child, count in place.children:
+            found = known.get(child)
+            if found is None:
+                if count > 1 or not child.children or child.type in (want.type, HOST):
+                    found = self._look_up(want, child, within, known)
+                elif self.cap_reaches(want, child, within, number - amount):
+                    return True
+                else:
+                    found = self._look_up(want, child, within, known)
+            amount += count * found
+            if amount >= number:
+                return True
+        return False
+
+    def cap_reaches(self, want: Want, place: SubtreeClass, chain: Chain, number: Number) -> bool:
+        """As `reaches`, for a container that is not itself wanted."""
+        return self.admitted(place, chain) and self.reaches(want, place, chain, number)
 
     def slots(self, want: Want, host: SubtreeClass, chain: Chain) -> int:
         """How many of these slots the node holds."""
@@ -129,14 +152,21 @@ class Capacity:
             middle = (low + high + 1) // 2
         return low
 
+    def _holds_inside(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
+        """Does the place hold all that one of these must hold?"""
+        if want.holds_loose and not self._filters:
+            holders = place.holders
+            if not any(part.exclusive and part.type in holders for part, _ in want.demands):
+                return all(place.supply(part.type, part.unit) >= number for part, number in want.demands)
+        return self.holds(place, chain, want.demands)
+
     def holds(self, place: SubtreeClass, chain: Chain, demands: Sequence[Demand]) -> bool:
         """Can what the place holds satisfy all of these at the same time?"""
         return all(self.group_fits(place, chain, group) for group in self.groups(place, demands))
 
     def group_fits(self, place: SubtreeClass, chain: Chain, group: Sequence[Demand]) -> bool:
-        for want, count in group:
-            if self.total(want, place, chain) < count:
-                return False
+        if not all(self.reaches(want, place, chain, count) for want, count in group):
+            return False
         if len(group) == 1 and not self.self_competing(group[0].want, place):
             return True
         return self._together(self, place, chain, tuple(group))

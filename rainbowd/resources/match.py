@@ -1,6 +1,7 @@
 """The `Matcher` of the daemon: could the empty cluster hold what a job asks for, how often, and if not, why not?"""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from rainbowd.core.ports import Verdict
@@ -17,6 +18,7 @@ from rainbowd.resources.units import Number
 
 VERDICTS_MAX = 4_096  # remembered for one cluster
 INSTANCES_MAX = 10**12
+_FITS = Verdict(True)
 
 
 class GraphMatcher:
@@ -31,11 +33,13 @@ class GraphMatcher:
         return verdict
 
     def measure(self, ask: Ask, resources: Any) -> Verdict:
-        """The same verdict, with what costs more to find out: on how many nodes, of what sizes."""
+        """The same verdict, with what costs more to find out: how often it fits, on how many nodes, of what sizes."""
         verdict = self.match(ask, resources)
         if not verdict.fits:
             return verdict
-        return measured(verdict, capacity_of(ask), ask, universe(ask, resources))
+        place, capacity = universe(ask, resources), capacity_of(ask)
+        fewest = min(max(instances(capacity, place, forest) for forest in alternatives) for alternatives in ask.needs)
+        return measured(replace(verdict, instances=fewest), capacity, ask, place)
 
 
 def capacity_of(ask: Ask) -> Capacity:
@@ -59,17 +63,18 @@ def _match(ask: Ask, model: ClusterModel) -> Verdict:
     root = place.children[0][0]
     if HOST not in root.types and not _admitted_as_a_whole(ask, root):
         return why_not(capacity, ask, place, ())
-    fewest = INSTANCES_MAX
     for alternatives in ask.needs:
-        most, failed = 0, alternatives[0]
-        for forest in alternatives:
-            found = instances(capacity, place, forest)
-            if found > most:
-                most, failed = found, forest
-        if most == 0:
-            return why_not(capacity, ask, place, failed)
-        fewest = min(fewest, most)
-    return Verdict(True, instances=fewest)
+        if not any(_fits(capacity, place, forest) for forest in alternatives):
+            return why_not(capacity, ask, place, alternatives[0])
+    return _FITS
+
+
+def _fits(capacity: Capacity, place: SubtreeClass, forest: Sequence[Demand]) -> bool:
+    """What is too intricate to tell counts as fitting: then the cluster's own answer decides."""
+    try:
+        return capacity.holds(place, (), forest)
+    except TooIntricateError:
+        return True
 
 
 def _admitted_as_a_whole(ask: Ask, root: SubtreeClass) -> bool:

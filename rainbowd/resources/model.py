@@ -17,7 +17,7 @@ import orjson
 from rainbowd.resources.classes import VERSION
 from rainbowd.resources.graph import Scalar
 from rainbowd.resources.traits import Trait
-from rainbowd.resources.units import Number, exact
+from rainbowd.resources.units import Number, available, exact
 
 
 class UnreadableDescriptionError(Exception):
@@ -50,6 +50,30 @@ class SubtreeClass:
         """Types of which one holds another of the same type, somewhere in here."""
         own = {self.type} & self.types_below
         return frozenset(own).union(*(child.nesting for child, _ in self.children))
+
+    @cached_property
+    def holders(self) -> frozenset[str]:
+        """Types of which some vertex in here holds others."""
+        own = {self.type} if self.children else set()
+        return frozenset(own).union(*(child.holders for child, _ in self.children))
+
+    @cached_property
+    def supplies(self) -> dict[str, dict[str, Number]]:
+        """How much of each type, by unit, there is in what it holds."""
+        found: dict[str, dict[str, Number]] = {}
+        for child, count in self.children:
+            units = found.setdefault(child.type, {})
+            units[child.unit] = units.get(child.unit, 0) + child.size * count
+            for kind, more in child.supplies.items():
+                units = found.setdefault(kind, {})
+                for unit, amount in more.items():
+                    units[unit] = units.get(unit, 0) + amount * count
+        return found
+
+    def supply(self, kind: str, unit: str) -> Number:
+        """How many of the wanted unit of a type are in what it holds."""
+        units = self.supplies.get(kind)
+        return sum(available(amount, own, unit) for own, amount in units.items()) if units else 0
 
     @cached_property
     def is_bare(self) -> bool:

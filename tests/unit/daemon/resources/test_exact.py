@@ -51,7 +51,7 @@ def agree_in_a_crowd(dice: Random) -> str | None:
 
 def agree_on_instances(dice: Random) -> str | None:
     root, forest = worlds.cluster(dice), worlds.forest(dice, things_max=2)
-    verdict = GraphMatcher().match(ask_of(worlds.request(forest)), worlds.model_of(root))
+    verdict = GraphMatcher().measure(ask_of(worlds.request(forest)), worlds.model_of(root))
     if not verdict.fits or verdict.instances > 3:
         return None
     number = verdict.instances
