@@ -162,11 +162,14 @@ class Capacity:
 
     def holds(self, place: SubtreeClass, chain: Chain, demands: Sequence[Demand]) -> bool:
         """Can what the place holds satisfy all of these at the same time?"""
+        if len(demands) == 1 and not demands[0].want.packed:
+            return self.group_fits(place, chain, demands)
         return all(self.group_fits(place, chain, group) for group in self.groups(place, demands))
 
     def group_fits(self, place: SubtreeClass, chain: Chain, group: Sequence[Demand]) -> bool:
-        if not all(self.reaches(want, place, chain, count) for want, count in group):
-            return False
+        for want, count in group:
+            if not self.reaches(want, place, chain, count):
+                return False
         if len(group) == 1 and not self.self_competing(group[0].want, place):
             return True
         return self._together(self, place, chain, tuple(group))

@@ -12,6 +12,7 @@ from rainbowd.resources.competing import TooIntricateError, fits_together
 from rainbowd.resources.hosts import marks_of
 from rainbowd.resources.measuring import measured
 from rainbowd.resources.model import ClusterModel, SubtreeClass, marked_root
+from rainbowd.resources.pruning import ruled_out
 from rainbowd.resources.reasons import why_not
 from rainbowd.resources.requirements import admits, satisfied
 from rainbowd.resources.units import Number
@@ -64,6 +65,8 @@ def _match(ask: Ask, model: ClusterModel) -> Verdict:
     if HOST not in root.types and not _admitted_as_a_whole(ask, root):
         return why_not(capacity, ask, place, ())
     for alternatives in ask.needs:
+        if len(alternatives) == 1 and (verdict := ruled_out(root, alternatives[0])) is not None:
+            return verdict
         if not any(_fits(capacity, place, forest) for forest in alternatives):
             return why_not(capacity, ask, place, alternatives[0])
     return _FITS

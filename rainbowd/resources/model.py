@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import igraph  # type: ignore[import-untyped]
 import orjson
 
-from rainbowd.resources.classes import VERSION
+from rainbowd.resources.classes import HOST, VERSION
 from rainbowd.resources.graph import Scalar
 from rainbowd.resources.traits import Trait
 from rainbowd.resources.units import Number, available, exact
@@ -69,6 +69,31 @@ class SubtreeClass:
                 for unit, amount in more.items():
                     units[unit] = units.get(unit, 0) + amount * count
         return found
+
+    @cached_property
+    def host_peaks(self) -> dict[str, tuple[Number, str]]:
+        """The most of each type that one node in here has, with the unit; not where units differ."""
+        if self.type == HOST:
+            return {
+                kind: (amount, unit)
+                for kind, units in self.supplies.items()
+                if len(units) == 1
+                for unit, amount in units.items()
+            }
+        peaks: dict[str, tuple[Number, str]] = {}
+        mixed: set[str] = set()
+        for child, _ in self.children:
+            if HOST not in child.types:
+                continue
+            theirs = child.host_peaks
+            mixed |= {kind for kind in child.types_below if kind not in theirs and kind in child.below_type(HOST)}
+            for kind, peak in theirs.items():
+                best = peaks.setdefault(kind, peak)
+                if best[1] != peak[1]:
+                    mixed.add(kind)
+                elif peak[0] > best[0]:
+                    peaks[kind] = peak
+        return {kind: peak for kind, peak in peaks.items() if kind not in mixed}
 
     def supply(self, kind: str, unit: str) -> Number:
         """How many of the wanted unit of a type are in what it holds."""
@@ -177,7 +202,7 @@ class ClassTable:
             classes.append(
                 self.intern(kind, exact(size), unit, frozenset(properties), facts, trait_sets[trait_set], below)
             )
-        return ClusterModel(
+        model = ClusterModel(
             classes[data["root"]],
             data["source"],
             data["down"],
@@ -185,6 +210,10 @@ class ClassTable:
             _skeleton(data["skeleton"], classes),
             self,
         )
+        # Worked out now, where it delays nobody: the first request would have to otherwise.
+        whole = model.universe
+        _ = whole.types, whole.nesting, whole.holders, whole.supplies, whole.host_peaks
+        return model
 
     def intern(
         self,

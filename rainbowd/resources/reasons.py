@@ -44,7 +44,7 @@ def _too_few(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, 
     there = _vertices(capacity, place, chain, want.type)
     have = _amount(there, want)
     if have < count:
-        return _verdict(count, want, where, have)
+        return shortage(count, want, where, have)
     suiting = {key: number for key, number in there.items() if capacity.suits(want, *key)}
     fit = _amount(suiting, want)
     if fit < count:
@@ -78,7 +78,7 @@ def _too_few_slots(capacity: Capacity, place: SubtreeClass, chain: Chain, want: 
             if held >= amount and hosts:
                 host, above = max(hosts, key=lambda key: capacity.total(inner, *key))
                 return _too_few(capacity, host, above, inner, amount, f" on one node for a {want.noun}")
-            return _verdict(amount, inner, f" on one node for a {want.noun}", held)
+            return shortage(amount, inner, f" on one node for a {want.noun}", held)
     room = capacity.total(want, place, chain)
     words = f"needs {count} {want.noun}{'' if count == 1 else 's'} of this size, it holds {_number(room)}"
     if room == 0 and want.requires:
@@ -129,7 +129,7 @@ def _having(found: str) -> str:
     return f"; there is {found}" if found else ""
 
 
-def _verdict(count: int, want: Want, where: str, have: Number) -> Verdict:
+def shortage(count: int, want: Want, where: str, have: Number) -> Verdict:
     return Verdict(False, f"needs {_count(count, want)}{where}, it has {_number(have)}", count, _plain(have))
 
 
