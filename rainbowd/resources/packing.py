@@ -60,7 +60,7 @@ def pack(graph: ResourceGraph | Limits) -> bytes:
             numbers=None if numbers is None else _steps(numbers),
             ids=_text(graph.ids) if numbers is None else None,
             parents=_steps(graph.parents),
-            kind_of=_steps(graph.kind_of),
+            kind_of=zlib.compress(graph.kind_of.tobytes(), _LEVEL),
             kinds=[(one.type, one.size, one.unit, one.properties, one.attributes) for one in graph.kinds],
             names=(_steps(sorted(graph.names)), _text(graph.names[place] for place in sorted(graph.names))),
             ranks=(_steps(sorted(graph.ranks)), _steps([graph.ranks[place] for place in sorted(graph.ranks)])),
@@ -77,7 +77,7 @@ def unpack(packed: bytes) -> ResourceGraph | Limits:
     return ResourceGraph(
         ids=list(map(str, _summed(found.numbers))) if found.numbers is not None else _lines(found.ids or b""),
         parents=array("i", _summed(found.parents)),
-        kind_of=array("I", _summed(found.kind_of)),
+        kind_of=array("I", zlib.decompress(found.kind_of)),
         kinds=[Kind(*fields) for fields in found.kinds],
         names=dict(zip(_summed(found.names[0]), _lines(found.names[1]), strict=True)),
         ranks=dict(zip(_summed(found.ranks[0]), _summed(found.ranks[1]), strict=True)),

@@ -1,13 +1,13 @@
 """The edges of a graph in JSON Graph Format: who contains whom, as versions 1 and 2 and Fluxion say it."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import Any, Literal
 
 import msgspec
 
-from rainbowd.resources.reading import careful, tree
+from rainbowd.resources.reading import careful, natural, tree
 from rainbowd.resources.reading.pieces import decoded
 from rainbowd.resources.reading.words import refused, shown, vertex
 
@@ -28,6 +28,15 @@ class _PlainEdge(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
     source: str
     target: str
+    relation: Literal["contains"] = "contains"
+    metadata: _Nothing | None = None
+
+
+class _NumberedEdge(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    """The same for ids that are numbers."""
+
+    source: int
+    target: int
     relation: Literal["contains"] = "contains"
     metadata: _Nothing | None = None
 
@@ -54,6 +63,9 @@ class Edge(msgspec.Struct, gc=False):
 
 _decode_edges = msgspec.json.Decoder(list[Edge]).decode
 _decode_plain_edges = msgspec.json.Decoder(list[_PlainEdge]).decode
+_decode_numbered_edges = msgspec.json.Decoder(list[_NumberedEdge], strict=False).decode
+# Digits to 0, what may make a number of another form of them to e.
+_FORMS = bytes(48 if 48 <= byte <= 57 else 101 if byte in b"eE." else 32 for byte in range(256))
 _source_of, _target_of = attrgetter("source"), attrgetter("target")
 
 
@@ -73,17 +85,20 @@ class _GeneralEdges:
 class Containment:
     """Takes in the edges one piece after the other, and knows the parent of each vertex in the end."""
 
-    def __init__(self, ids: list[str], positions: dict[str, int], foreign: Iterable[int] = ()) -> None:
+    def __init__(self, ids: list[Any], positions: dict[Any, int], foreign: Iterable[int] = ()) -> None:
         self.parents = [tree.NOWHERE] * len(ids)
         self._ids = ids
         self._positions = positions
+        self._numbered = tree.are_numbers(ids)
         self._ignored: Counter[str] = Counter()
         self._touched = set(foreign)  # by what is no containment
         self._twice: tuple[int, int] | None = None
 
     def read(self, edges: memoryview, between: Callable[[], None]) -> None:
         """`between` is called after each piece."""
-        batches: Iterator[tuple[bytes, Any]] = decoded(edges, _decode_plain_edges, _GeneralEdges)
+        batches: Iterator[tuple[bytes, Any]] = decoded(
+            edges, _numbered_edges if self._numbered else _decode_plain_edges, _GeneralEdges
+        )
         for _, batch in batches:
             between()
             if isinstance(batch, _GeneralEdges):
@@ -91,14 +106,14 @@ class Containment:
             else:
                 self._take_plain(batch)
 
-    def _take_plain(self, edges: list[_PlainEdge]) -> None:
+    def _take_plain(self, edges: list[_PlainEdge] | list[_NumberedEdge]) -> None:
         position = self._positions.get
         sources, targets = map(position, map(_source_of, edges)), map(position, map(_target_of, edges))
         parents, nowhere = self.parents, tree.NOWHERE
         for source, target in zip(sources, targets, strict=True):
             if source is None or target is None:
                 edge = next(one for one in edges if None in (position(one.source), position(one.target)))
-                raise ends_nowhere(edge.source, edge.target, self._positions)
+                raise self._ends_nowhere(edge.source, edge.target)
             if parents[target] == nowhere and source != target:
                 parents[target] = source
             else:
@@ -106,9 +121,9 @@ class Containment:
 
     def _take(self, edges: Iterable[Edge]) -> None:
         for edge in edges:
-            ends = self._positions.get(str(edge.source)), self._positions.get(str(edge.target))
+            ends = self._position(edge.source), self._position(edge.target)
             if ends[0] is None or ends[1] is None:
-                raise ends_nowhere(edge.source, edge.target, self._positions)
+                raise self._ends_nowhere(edge.source, edge.target)
             subsystem, relation = edge.meaning()
             if subsystem == CONTAINMENT and relation == "contains":
                 self._contains(ends[0], ends[1])
@@ -118,9 +133,23 @@ class Containment:
                 self._ignored[relation if subsystem == CONTAINMENT else subsystem] += 1
                 self._touched.update((ends[0], ends[1]))
 
+    def _position(self, end: str | int) -> int | None:
+        text = str(end)
+        if not self._numbered:
+            return self._positions.get(text)
+        number = natural.numbers([text])
+        return self._positions.get(number[0]) if number else None
+
+    def _ends_nowhere(self, source: str | int, target: str | int) -> Exception:
+        missing = source if self._position(source) is None else target
+        return refused(
+            f"the edge from {shown(str(source))} to {shown(str(target))} ends nowhere: "
+            f"there is no vertex {shown(str(missing))}"
+        )
+
     def _contains(self, source: int, target: int) -> None:
         if source == target:
-            raise refused(f"the graph has a cycle: {vertex(self._ids[source])} contains itself")
+            raise refused(f"the graph has a cycle: {vertex(str(self._ids[source]))} contains itself")
         if self.parents[target] == tree.NOWHERE:
             self.parents[target] = source
         elif self.parents[target] != source and self._twice is None:
@@ -142,11 +171,11 @@ class Containment:
         return set()
 
 
-def ends_nowhere(source: object, target: object, known: Container[str]) -> Exception:
-    missing = source if str(source) not in known else target
-    return refused(
-        f"the edge from {shown(source)} to {shown(target)} ends nowhere: there is no vertex {shown(str(missing))}"
-    )
+def _numbered_edges(piece: bytes) -> list[_NumberedEdge]:
+    """The decoder would take "1e3" and "1.0" for numbers, but they are no ids that numbers stand for."""
+    if b'"-0"' in piece or b"0e" in piece.translate(_FORMS):
+        raise msgspec.ValidationError("not as whole numbers are written")
+    return _decode_numbered_edges(piece)
 
 
 def _wrong_edges(piece: bytes) -> list[Edge]:

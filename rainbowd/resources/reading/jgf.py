@@ -52,6 +52,7 @@ class _ListedVertex(msgspec.Struct, gc=False):
     metadata: _Metadata
 
 
+_decode_numbered = msgspec.json.Decoder(dict[int, _Vertex]).decode
 _decode_vertices = msgspec.json.Decoder(dict[str, _Vertex]).decode
 _decode_listed = msgspec.json.Decoder(list[_ListedVertex]).decode
 _id_of = attrgetter("id")
@@ -109,14 +110,14 @@ def read(document: Document) -> ResourceGraph:
     warnings: list[str] = []
     left_out: set[int] = set()
     if by_path:
-        parents = _parents_by_path(vertices.ids, paths)
+        parents = _parents_by_path(list(map(str, vertices.ids)), paths)
     else:
         containment = Containment(vertices.ids, positions, vertices.foreign)
         containment.read(document.edges, document.forget)
         parents, left_out = containment.parents, containment.finish(warnings)
     del positions
     if vertices.down:
-        down = sorted((vertices.ids[one] for one in vertices.down), key=natural.key)
+        down = sorted((str(vertices.ids[one]) for one in vertices.down), key=natural.key)
         warnings.append(f"out of service, and not counted: {listed(down)}")
     return tree.grown(vertices, parents, warnings, left_out)
 
@@ -126,10 +127,12 @@ def _read_vertices(document: Document, into: tree.Vertices) -> None:
     known: dict[tuple[str, int | float, str], int] = {}
     by_id = bytes(document.nodes[:1]) == b"{"
     batches: Iterator[tuple[bytes, Any]] = decoded(
-        document.nodes, _decode_vertices if by_id else _decode_listed, _General.closely
+        document.nodes, _by_number if by_id else _decode_listed, _by_name if by_id else _General.closely
     )
+    numbered = by_id
     for piece, batch in batches:
         document.forget()
+        numbered = numbered and isinstance(batch, dict) and type(next(iter(batch), None)) is int
         if isinstance(batch, _General):
             for vertex_id, metadata in batch:
                 position = into.add(vertex_id, *described(vertex_id, metadata))
@@ -146,13 +149,30 @@ def _read_vertices(document: Document, into: tree.Vertices) -> None:
         keys = [(metadata.type, metadata.size, metadata.unit) for metadata in told]
         for key in set(keys) - known.keys():
             fields = dict(zip(("type", "size", "unit"), key, strict=True))
-            known[key] = kinds.number(described(ids[first + keys.index(key)], fields).kind)
+            known[key] = kinds.number(described(str(ids[first + keys.index(key)]), fields).kind)
         numbers = list(map(known.__getitem__, keys))
         kind_of.extend(numbers)
         nodes = {number for number in set(numbers) if kinds.all[number].type == tree.NODE}
         for place in (place for place, number in enumerate(numbers) if number in nodes):
-            node = described(ids[first + place], dict(_given(told[place])))
+            node = described(str(ids[first + place]), dict(_given(told[place])))
             into.note(first + place, tree.NODE, node.name, node.rank, node.down)
+    if not numbered or max(map(abs, ids), default=0) > natural.NUMBER_MAX:
+        into.ids = list(map(str, ids))
+
+
+def _by_number(piece: bytes) -> dict[int, _Vertex]:
+    """Most tools count their vertices. As numbers, ids are quicker and smaller; the decoder takes no 007 for 7."""
+    batch = _decode_numbered(piece)
+    if 0 in batch and b'"-0"' in piece:
+        raise msgspec.ValidationError("-0 is another id than 0")
+    return batch
+
+
+def _by_name(piece: bytes) -> "dict[str, _Vertex] | _General":
+    try:
+        return _decode_vertices(piece)
+    except (msgspec.ValidationError, UnicodeDecodeError):
+        return _General.closely(piece)
 
 
 def _given(metadata: _Metadata) -> Iterator[tuple[str, Any]]:

@@ -2,6 +2,7 @@
 
 import re
 
+NUMBER_MAX = 10**18  # fits into 64 bits, and so do differences
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -13,10 +14,13 @@ def order(ids: list[str]) -> list[int]:
 
 def numbers(ids: list[str]) -> list[int] | None:
     """The ids as numbers, if every one of them is one and can be had back from it."""
-    if max(map(len, ids), default=0) > 18 or not all(map(str.isdecimal, ids)):
+    try:
+        found = list(map(int, ids))
+    except ValueError:
         return None
-    found = list(map(int, ids))
-    return found if list(map(str, found)) == ids else None
+    if not found or max(map(abs, found)) > NUMBER_MAX or list(map(str, found)) != ids:
+        return None
+    return found
 
 
 def key(text: str) -> str:

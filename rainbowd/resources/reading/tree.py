@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 from rainbow_protocol import limits
 from rainbowd.resources.graph import Kind, ResourceGraph
@@ -36,7 +37,7 @@ class Vertices:
     """What a document says of its vertices, in its own order."""
 
     def __init__(self) -> None:
-        self.ids: list[str] = []
+        self.ids: list[Any] = []  # of text; or all of them numbers, which stand for their text
         self.kind_of: array[int] = array("I")
         self.kinds = Kinds()
         self.names: dict[int, str] = {}
@@ -71,18 +72,22 @@ def bounded(count: int) -> None:
         )
 
 
-def index(ids: Sequence[str]) -> dict[str, int]:
+def index(ids: Sequence[Any]) -> dict[Any, int]:
     """The position of each id. Refuses ids that stand there twice, or could not be shown."""
     found = dict(zip(ids, range(len(ids)), strict=True))
     if len(found) != len(ids):
-        twice = min((one for one, count in Counter(ids).items() if count > 1), key=natural.key)
+        twice = min((str(one) for one, count in Counter(ids).items() if count > 1), key=natural.key)
         raise refused(f"two vertices have the id {shown(twice)}; every vertex needs an id of its own")
-    if not _all_well_formed(ids):
+    if not are_numbers(ids) and not _all_well_formed(ids):
         wrong = next(one for one in ids if not _all_well_formed([one]))
         raise refused(
             f"{vertex(wrong)}: an id is 1 to {limits.RESOURCE_VALUE_CHARS_MAX} characters without control characters"
         )
     return found
+
+
+def are_numbers(ids: Sequence[Any]) -> bool:
+    return bool(ids) and isinstance(ids[0], int)
 
 
 def _all_well_formed(ids: Sequence[str]) -> bool:
@@ -99,10 +104,12 @@ def grown(
     if not roots:
         raise refused(f"the graph has no root: {_cycle(ids, parents, 0)}")
     if len(roots) > 1:
-        names = listed(ids[root] for root in sorted(roots, key=lambda root: natural.key(ids[root])))
-        raise refused(f"the graph has {len(roots):,} roots, and must have one that contains the others: {names}")
+        names = sorted((str(ids[root]) for root in roots), key=natural.key)
+        raise refused(
+            f"the graph has {len(roots):,} roots, and must have one that contains the others: {listed(names)}"
+        )
     levels: list[list[int]] = [[] for _ in range(limits.GRAPH_DEPTH_MAX)]
-    by_id = natural.order(ids)
+    by_id = sorted(range(len(ids)), key=ids.__getitem__) if are_numbers(ids) else natural.order(ids)
     depths = _depths(ids, parents, by_id)
     for position in by_id:
         levels[depths[position]].append(position)
@@ -112,7 +119,7 @@ def grown(
     return _arranged(vertices, parents, order, warnings)
 
 
-def _depths(ids: Sequence[str], parents: list[int], order: list[int]) -> list[int]:
+def _depths(ids: Sequence[Any], parents: list[int], order: list[int]) -> list[int]:
     depths = [-1] * len(parents)
     for start in order:
         parent = parents[start]
@@ -123,7 +130,7 @@ def _depths(ids: Sequence[str], parents: list[int], order: list[int]) -> list[in
     return depths
 
 
-def _climb(ids: Sequence[str], parents: list[int], depths: list[int], start: int) -> None:
+def _climb(ids: Sequence[Any], parents: list[int], depths: list[int], start: int) -> None:
     """The depth of a vertex and of those above it whose depth is not known yet."""
     climbed = [start]
     at = parents[start]
@@ -140,7 +147,7 @@ def _climb(ids: Sequence[str], parents: list[int], depths: list[int], start: int
         depths[position] = depth
 
 
-def _too_long(ids: Sequence[str], parents: list[int], start: int) -> Exception:
+def _too_long(ids: Sequence[Any], parents: list[int], start: int) -> Exception:
     """A cycle or only a deep graph: walked to its end once, which is enough to tell."""
     at, steps = start, 0
     while at != NOWHERE and steps <= len(parents):
@@ -149,22 +156,22 @@ def _too_long(ids: Sequence[str], parents: list[int], start: int) -> Exception:
     if at != NOWHERE:
         return refused(f"the graph has a cycle: {_cycle(ids, parents, at)}")
     return refused(
-        f"{vertex(ids[start])} is {steps:,} levels deep; a graph has at most {limits.GRAPH_DEPTH_MAX} levels"
+        f"{vertex(str(ids[start]))} is {steps:,} levels deep; a graph has at most {limits.GRAPH_DEPTH_MAX} levels"
     )
 
 
-def _cycle(ids: Sequence[str], parents: list[int], start: int) -> str:
+def _cycle(ids: Sequence[Any], parents: list[int], start: int) -> str:
     """The vertices of the cycle above `start`."""
     seen: dict[int, int] = {}
     at = start
     while at != NOWHERE and at not in seen:
         seen[at] = len(seen)
         at = parents[at]
-    circle = [ids[position] for position, place in seen.items() if place >= seen.get(at, 0)]
+    circle = [str(ids[position]) for position, place in seen.items() if place >= seen.get(at, 0)]
     return f"{listed(circle)} contain each other in a circle"
 
 
-def contained_twice(ids: Sequence[str], parents: list[int], child: int, other: int) -> Exception:
+def contained_twice(ids: Sequence[Any], parents: list[int], child: int, other: int) -> Exception:
     """Two parents; or, if one of them is below the child, a cycle."""
     for parent in (parents[child], other):
         at, steps = parent, 0
@@ -172,10 +179,10 @@ def contained_twice(ids: Sequence[str], parents: list[int], child: int, other: i
             at = parents[at]
             steps += 1
         if at == child:
-            return refused(f"the graph has a cycle: {vertex(ids[child])} contains what it is contained in")
-    both = sorted((ids[parents[child]], ids[other]), key=natural.key)
+            return refused(f"the graph has a cycle: {vertex(str(ids[child]))} contains what it is contained in")
+    both = sorted((str(ids[parents[child]]), str(ids[other])), key=natural.key)
     return refused(
-        f"{vertex(ids[child])} has two parents, {shown(both[0])} and {shown(both[1])}; in containment it has one"
+        f"{vertex(str(ids[child]))} has two parents, {shown(both[0])} and {shown(both[1])}; in containment it has one"
     )
 
 
@@ -183,7 +190,7 @@ def _arranged(vertices: Vertices, parents: list[int], order: list[int], warnings
     place: Sequence[int]
     if len(order) == 1:
         place = [0] * len(parents)
-        ordered_ids, ordered_kinds = [vertices.ids[order[0]]], [vertices.kind_of[order[0]]]
+        ordered_ids, ordered_kinds = [str(vertices.ids[order[0]])], [vertices.kind_of[order[0]]]
         ordered_parents = array("i", [NOWHERE])
     else:
         table = [0] * (len(parents) + 1)
@@ -192,7 +199,7 @@ def _arranged(vertices: Vertices, parents: list[int], order: list[int], warnings
         table[NOWHERE] = NOWHERE  # the last one: that is what an index of -1 reads
         place = table
         take = itemgetter(*order)
-        ordered_ids, ordered_kinds = list(take(vertices.ids)), list(take(vertices.kind_of))
+        ordered_ids, ordered_kinds = list(map(str, take(vertices.ids))), list(take(vertices.kind_of))
         ordered_parents = array("i", map(table.__getitem__, take(parents)))
     numbers = {kind: number for number, kind in enumerate(dict.fromkeys(ordered_kinds))}
     kept = set(order) if len(order) < len(parents) else None

@@ -26,7 +26,8 @@ _metadata = st.fixed_dictionaries(
 
 @st.composite
 def _graphs(draw: st.DrawFn) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
-    ids = draw(st.lists(st.from_regex(r"\A[a-z]{0,2}[0-9]{1,3}\Z"), min_size=1, max_size=12, unique=True))
+    names = st.from_regex(r"\A[a-z]{0,2}[0-9]{1,3}\Z") if draw(st.booleans()) else st.integers(-2, 99).map(str)
+    ids = draw(st.lists(names, min_size=1, max_size=12, unique=True))
     nodes = {vertex_id: draw(_metadata) for vertex_id in ids}
     edges = [(ids[draw(st.integers(0, place - 1))], ids[place]) for place in range(1, len(ids))]
     return nodes, edges

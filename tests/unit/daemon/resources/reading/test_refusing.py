@@ -114,6 +114,22 @@ def test_equal_ids(far: int) -> None:
     assert "every vertex needs an id of its own" in found
 
 
+@pytest.mark.parametrize("end", ["01", "-0", "1.0", "1e0", "+1", " 1", "1_0", "²", "9" * 5000])
+@pytest.mark.parametrize("relation", ["contains", "in"])
+def test_ids_that_are_numbers_are_meant_as_they_are_written(end: str, relation: str) -> None:
+    edges = [
+        {"source": "0", "target": "1", "relation": "contains"},
+        {"source": "0", "target": end, "relation": relation},
+    ]
+    assert "ends nowhere: there is no vertex" in refusal(jgf({"0": {"type": "x"}, "1": {"type": "x"}}, edges))
+
+
+@pytest.mark.parametrize("other", ["00", "-0", "0.0", "0e0", "9" * 30])
+def test_ids_that_look_like_the_same_number_are_different(other: str) -> None:
+    nodes = {"0": {"type": "x"}, other: {"type": "x"}}
+    assert graph_of(jgf(nodes, [("0", other)])).ids == ["0", other]
+
+
 def test_equal_ids_in_a_list() -> None:
     nodes = [{"id": "a", "metadata": {"type": "node"}}] * 2
     document = json.dumps({"graph": {"nodes": nodes, "edges": [{"source": "a", "target": "a"}]}}).encode()
