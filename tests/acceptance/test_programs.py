@@ -10,7 +10,7 @@ from rainbow_client.config import read_config
 from rainbow_client.sync import Client
 from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.program import Group, Program, Task
-from rainbow_protocol.resources import Need, Resource
+from rainbow_protocol.resources import Constraint, Need, Resource
 from tests.acceptance.commands import Commands, federation, until
 
 pytestmark = pytest.mark.xdist_group("programs")
@@ -42,6 +42,28 @@ def program(*tasks: Task, groups: tuple[Group, ...] = (), **more: Any) -> JobReq
 
 def sh(name: str, script: str, *after: str, **more: Any) -> Task:
     return Task(name=name, command=["sh", "-c", script], depends_on=list(after), need=0, **more)
+
+
+def test_every_cluster_describes_itself(commands: Commands) -> None:
+    for cluster in ("small", "medium", "large"):
+        until(
+            f"the daemon has what {cluster} says of itself",
+            lambda cluster=cluster: "the daemon has taken this cluster's description" in commands.log(cluster),
+        )
+
+
+def test_a_constraint_on_a_property_that_no_node_has_is_never_offered(commands: Commands) -> None:
+    request = JobRequest(command=["true"], constraint=Constraint(op="properties", values=["unheard-of"]))
+    job = submit(commands, request)
+    assert commands.until_state(job, "rejected", "completed", "pending") == "rejected"
+
+
+def test_a_queue_that_no_cluster_has_is_told_in_words(commands: Commands) -> None:
+    job = submit(commands, JobRequest(command=["true"], queue="debug"))
+    words = "there is no queue 'debug': this cluster has no queues"
+    until("the clusters have said so", lambda: words in commands.run("explain", job).stdout)
+    commands.run("cancel", job)
+    assert commands.until_state(job, "cancelled", "completed") == "cancelled"
 
 
 def test_a_program_runs_in_the_order_that_it_asks_for(commands: Commands) -> None:

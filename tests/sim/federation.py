@@ -177,7 +177,11 @@ class Federation:
         random = self.clockwork.random
         self._next_job += 1
         key = f"key-{self._next_job}"
-        shape = Shape(tasks=random.choice([1, 2, 100]), cores_per_task=random.choice([1, 4, 4, 5]))
+        shape = Shape(
+            tasks=random.choice([1, 2, 100]),
+            cores_per_task=random.choice([1, 4, 4, 5]),
+            exclusive=random.random() < 0.3,
+        )
         grants = (random.choice(self.names),) if random.random() < 0.2 else tuple(self.names)
         payload = key.encode()
         SHAPES[payload] = shape

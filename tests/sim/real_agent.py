@@ -204,7 +204,9 @@ SHAPES: dict[bytes, DaemonShape] = {}
 
 
 def _shape(shape: DaemonShape) -> Shape:
-    return Shape(shape.tasks, shape.cores_per_task, shape.gpus_per_task, shape.nodes, shape.time_limit_s)
+    return Shape(
+        shape.tasks, shape.cores_per_task, shape.gpus_per_task, shape.nodes, shape.time_limit_s, shape.exclusive
+    )
 
 
 def _bid(key: Key, answer: Any) -> cmd.BidItem:
