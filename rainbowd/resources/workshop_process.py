@@ -23,6 +23,7 @@ from rainbowd.resources.graph import GraphRefusedError, Limits, ResourceGraph, S
 from rainbowd.resources.packing import pack, pack_subsystem, unpack, unpack_subsystem
 from rainbowd.resources.reading.documents import read_cluster
 from rainbowd.resources.reading.subsystems import read_subsystem
+from rainbowd.resources.reading.words import told
 
 _CHUNK_BYTES = 1024 * 1024
 _NICENESS = 10
@@ -99,7 +100,7 @@ def main() -> None:
     try:
         answer = work(job)
     except GraphRefusedError as error:
-        answer = Refused(str(error))
+        answer = Refused(told(str(error)))
     except MemoryError:
         answer = OutOfMemory()
     sys.stdout.buffer.write(msgspec.msgpack.encode(answer))

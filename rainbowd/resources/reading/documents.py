@@ -53,7 +53,7 @@ def read_cluster(buffer: Any) -> ResourceGraph | Limits:
     if isinstance(top.execution, Raw):
         return flux_r.read(_decoded(top.execution, Any))
     if isinstance(top.items, Raw):
-        return kubernetes.read(_decoded(top.items, Any))
+        return kubernetes.read(top.items)
     if isinstance(top.nodes, Raw) and bytes(memoryview(top.nodes)[:1]) == b"[":
         return node_list.read(_decoded(top.nodes, Any))
     return _read_short(_decoded(buffer, dict[str, Any]))

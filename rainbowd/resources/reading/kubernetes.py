@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import Raw
 
 from rainbow_protocol import limits
 from rainbowd.resources.graph import Kind, ResourceGraph
@@ -41,11 +42,11 @@ class _Node(msgspec.Struct):
     status: _Status | None = None
 
 
-def read(items: object) -> ResourceGraph:
-    """`items` may hold much more than is needed here, such as the images that each node has."""
+def read(items: Raw) -> ResourceGraph:
+    """`items` may hold much more than is needed here, such as the images that each node has: that is skipped."""
     try:
-        nodes = msgspec.convert(items, list[_Node])
-    except msgspec.ValidationError as error:
+        nodes = msgspec.json.decode(items, type=list[_Node])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise refused(f"this looks like a list of Kubernetes nodes, but one is not as expected: {error}") from error
     others = {node.kind for node in nodes} - {"Node"}
     if others or not nodes:

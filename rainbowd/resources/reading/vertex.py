@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 from rainbow_protocol import limits
@@ -117,22 +118,25 @@ def _hashable(value: object) -> object:
     return value if isinstance(value, str) else shown(value)
 
 
-def flattened(
-    vertex_id: str, nested: Mapping[Any, Any], prefix: str = "", depth: int = 1
-) -> Iterator[tuple[str, Scalar]]:
+def flattened(vertex_id: str, nested: Mapping[Any, Any]) -> Iterator[tuple[str, Scalar]]:
     """Every value with its key, nested keys joined with dots; a list is the same key several times."""
+    # One more than allowed is enough to refuse it: in YAML a few lines may stand for billions of values.
+    return islice(_flat(vertex_id, nested, "", 1), limits.RESOURCE_VALUES_MAX + 1)
+
+
+def _flat(vertex_id: str, nested: Mapping[Any, Any], prefix: str, depth: int) -> Iterator[tuple[str, Scalar]]:
     if depth > _NESTED_MAX:
         raise refused(f"{vertex(vertex_id)}: {shown(prefix)} is nested deeper than {_NESTED_MAX} levels")
     for key, value in nested.items():
         name = checked_text(vertex_id, "attribute", f"{prefix}{key}", limits.RESOURCE_VALUE_CHARS_MAX)
         if isinstance(value, dict):
-            yield from flattened(vertex_id, value, f"{name}.", depth + 1)
+            yield from _flat(vertex_id, value, f"{name}.", depth + 1)
             continue
         for one in value if isinstance(value, list) else [value]:
             if one is None:
                 continue
             if isinstance(one, dict):
-                yield from flattened(vertex_id, one, f"{name}.", depth + 1)
+                yield from _flat(vertex_id, one, f"{name}.", depth + 1)
             elif isinstance(one, float) and not math.isfinite(one):
                 raise refused(f"{vertex(vertex_id)}: {shown(name)} is {one}, which is no number")
             elif isinstance(one, int) and abs(one) > 10 * limits.GRAPH_SIZE_MAX:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from rainbow_protocol import limits
 from rainbowd.resources.graph import GraphRefusedError
 
 SHOWN_CHARS_MAX = 80
@@ -19,6 +20,12 @@ def is_line(text: str) -> bool:
 def shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…"
+
+
+def told(text: str) -> str:
+    """A whole refusal, with somebody else's words in it perhaps: on one line, and no longer than a reason may be."""
+    line = _NOT_OF_A_LINE.sub(" ", text)
+    return line if len(line) <= limits.REASON_CHARS_MAX else f"{line[: limits.REASON_CHARS_MAX - 1]}…"
 
 
 def vertex(vertex_id: object) -> str:

@@ -9,6 +9,7 @@ import pytest
 from rainbow_protocol import limits
 from rainbowd.resources.graph import GraphRefusedError
 from rainbowd.resources.reading.documents import YAML_BYTES_MAX, read_cluster
+from rainbowd.resources.reading.words import told
 from tests.unit.daemon.resources.reading.made import graph_of, jgf, listed_jgf, typed
 
 
@@ -188,8 +189,17 @@ def test_long_yaml() -> None:
     assert "YAML is read only up to 8 MiB" in refusal(b"a" * (YAML_BYTES_MAX + 1))
 
 
+def test_a_few_lines_of_yaml_that_stand_for_billions_of_values() -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{n}: &a{n} {{{', '.join(f'k{m}: *a{n - 1}' for m in range(40))}}}" for n in range(1, 8)]
+    lines += ["nodes:", "- {name: n, cores: 1, labels: *a7}"]
+    assert "more than 256 attributes" in refusal("\n".join(lines).encode())
+
+
 def test_refusals_are_short_and_harmless() -> None:
     nodes = {"x" * 500: {"type": "\x1b[31m" * 20}}
-    words = refusal(jgf(nodes, []))
+    words = told(refusal(jgf(nodes, [])))
     assert len(words) < limits.REASON_CHARS_MAX
     assert words.isprintable()
+    assert told("a\x1b[2J\u2028b" * 200).isprintable()
+    assert len(told("x" * 1000)) == limits.REASON_CHARS_MAX
