@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from rainbow_client.config import Config, ConfiguredCluster
     from rainbow_client.errors import ConfigError, ConnectionFailed, InvalidRequest, RainbowError, Refused, UnknownJob
     from rainbow_client.output import Output
-    from rainbow_client.requests import job_request
+    from rainbow_client.requests import job_request, read_jobspec
     from rainbow_protocol.job import JobRequest, Shape, Totals
-    from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SubmitResult
+    from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SatisfyAnswer, SubmitResult
 
 _HOMES = {
     "Client": "rainbow_client.client",
@@ -34,6 +34,7 @@ _HOMES = {
     "UnknownJob": "rainbow_client.errors",
     "Output": "rainbow_client.output",
     "job_request": "rainbow_client.requests",
+    "read_jobspec": "rainbow_client.requests",
     "JobRequest": "rainbow_protocol.job",
     "Shape": "rainbow_protocol.job",
     "Totals": "rainbow_protocol.job",
@@ -41,6 +42,7 @@ _HOMES = {
     "Event": "rainbow_protocol.messages.client",
     "Explanation": "rainbow_protocol.messages.client",
     "JobStatus": "rainbow_protocol.messages.client",
+    "SatisfyAnswer": "rainbow_protocol.messages.client",
     "SubmitResult": "rainbow_protocol.messages.client",
 }
 
@@ -59,12 +61,14 @@ __all__ = [
     "Output",
     "RainbowError",
     "Refused",
+    "SatisfyAnswer",
     "Shape",
     "SubmitResult",
     "Totals",
     "UnknownJob",
     "job_request",
     "load_config",
+    "read_jobspec",
 ]
 
 

@@ -31,6 +31,8 @@ from rainbow_protocol.messages.client import (
     ListJobs,
     RegisterCluster,
     Registered,
+    Satisfy,
+    SatisfyAnswer,
     Status,
     Submission,
     Submit,
@@ -209,6 +211,10 @@ class Client:
     async def explain(self, job: str) -> Explanation:
         [job] = job_ids(job)
         return await self._link.call(Explain(id=0, job=job), Explanation)
+
+    async def satisfy(self, job: JobRequest) -> SatisfyAnswer:
+        """Which clusters could hold this job, online or not, and why the others could not. Submits nothing."""
+        return await self._link.call(Satisfy(id=0, request=job), SatisfyAnswer)
 
     async def clusters(self) -> list[ClusterInfo]:
         return (await self._link.call(ListClusters(id=0), Clusters)).items

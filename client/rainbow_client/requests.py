@@ -1,6 +1,7 @@
 """What the user asks for, checked here first: a mistake is told before anything is sent."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -10,6 +11,10 @@ from rainbow_protocol.codec import describe, encode
 from rainbow_protocol.ids import is_job_id
 from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.messages.client import Submission
+
+if TYPE_CHECKING:
+    from rainbow_protocol.jobspec import Reading
+    from rainbow_protocol.resources import Requirement
 
 # Room for the frame around the items of a batch.
 _ENVELOPE_BYTES = 1024
@@ -27,6 +32,8 @@ def job_request(
     cwd: str | None = None,
     env: Mapping[str, str] | None = None,
     clusters: Sequence[str] | None = None,
+    image: str | None = None,
+    requires: Sequence["Requirement"] = (),
 ) -> JobRequest:
     """A job from its parts. `nodes` without `tasks` means one task on each node."""
     if isinstance(command, str):
@@ -45,7 +52,49 @@ def job_request(
             cwd=cwd,
             env=dict(env or {}),
             clusters=list(clusters) if clusters else None,
+            image=image,
+            requires=list(requires),
         )
+    except ValidationError as cause:
+        raise invalid(cause) from None
+
+
+def read_jobspec(text: str, *, format: str | None = None, name: str = "") -> "Reading":  # noqa: A002 - as people say it
+    """A job from a document of any form that is known (docs/jobspecs.md): its `request` can be submitted.
+
+    `name` is that of the file, for messages. Its `warnings` tell what of the document is not used.
+    """
+    from rainbow_protocol.jobspec import JobspecError, read  # not everybody who submits has a document
+
+    try:
+        return read(text, format=format, name=name)
+    except JobspecError as mistake:
+        raise _not_as_written(mistake, name) from None
+
+
+def read_compatibility(text: str, name: str = "") -> tuple[list["Requirement"], tuple[str, ...]]:
+    """What a compatibility artifact requires, and what of it is not used."""
+    from rainbow_protocol.jobspec import JobspecError, read_compat
+
+    try:
+        return read_compat(text, name)
+    except JobspecError as mistake:
+        raise _not_as_written(mistake, name) from None
+
+
+def _not_as_written(mistake: Exception, name: str) -> InvalidRequest:
+    return InvalidRequest(
+        f"{name}: {mistake}" if name else str(mistake), "docs/jobspecs.md has an example of every form that is known."
+    )
+
+
+def with_changes(request: JobRequest, time_limit_s: float | None = None, **changes: Any) -> JobRequest:
+    """The same job with some of its parts replaced; None leaves a part as it is."""
+    parts = {name: value for name, value in changes.items() if value is not None}
+    if time_limit_s is not None:
+        parts["shape"] = request.shape.model_copy(update={"time_limit_s": time_limit_s})
+    try:
+        return JobRequest.model_validate({**dict(request), **parts})
     except ValidationError as cause:
         raise invalid(cause) from None
 

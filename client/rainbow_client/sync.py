@@ -20,6 +20,7 @@ from rainbow_protocol.messages.client import (
     Explanation,
     JobStatus,
     Registered,
+    SatisfyAnswer,
     SubmitResult,
 )
 
@@ -94,6 +95,9 @@ class Client:
 
     def explain(self, job: str) -> Explanation:
         return self._run(self._opened.explain(job))
+
+    def satisfy(self, job: JobRequest) -> SatisfyAnswer:
+        return self._run(self._opened.satisfy(job))
 
     def clusters(self) -> list[ClusterInfo]:
         return self._run(self._opened.clusters())

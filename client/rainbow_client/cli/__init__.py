@@ -15,6 +15,8 @@ from rainbow_client.errors import RainbowError
 # name → module and the line that `rainbow --help` shows, so that help need not load them all
 COMMANDS = {
     "submit": ("submit", "Submit a job: clusters bid, the best one runs it."),
+    "satisfy": ("satisfy", "Ask which clusters could hold a job, without submitting it."),
+    "validate": ("validate", "Check a jobspec, and show the job that it describes."),
     "jobs": ("jobs", "List jobs, newest first."),
     "status": ("jobs", "Show the state of jobs."),
     "wait": ("wait", "Wait until jobs have ended; exit with their exit code."),

@@ -21,7 +21,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 EXIT_CODES: dict[int, str] = {
     0: "done; with --wait, --watch and `wait`: the job completed",
-    1: "the job failed without an exit code, or something unexpected happened",
+    1: "the job failed without an exit code, no cluster could hold it (`satisfy`), or something unexpected happened",
     2: "the command line is wrong",
     65: "the job was rejected: no cluster could ever run it",
     66: "the job was lost: its cluster cannot tell how it ended",

@@ -3,19 +3,16 @@
 import asyncio
 import sys
 from contextlib import aclosing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rainbow_client.cli.documents import event_document, status_document, submit_document
 from rainbow_client.cli.frame import Invocation, common_options, exit_code_of, note, with_client
+from rainbow_client.cli.job_options import JobCommand, job_options, request_of
 from rainbow_client.cli.json_lines import print_json
-from rainbow_client.cli.options import naming_options
 from rainbow_client.cli.output import pass_on
-from rainbow_client.duration import FORMS, parse_duration_s
-from rainbow_client.errors import InvalidRequest
 from rainbow_client.printable import printable
-from rainbow_client.requests import job_request
 from rainbow_client.story import sentence
 from rainbow_protocol.job import TERMINAL_STATES, JobRequest
 from rainbow_protocol.messages.client import JobStatus
@@ -24,88 +21,22 @@ if TYPE_CHECKING:
     from rainbow_client.client import Client
 
 
-_OPTIONS = {
-    "nodes": "-N/--nodes",
-    "tasks": "-n/--tasks",
-    "cores_per_task": "-c/--cores-per-task",
-    "gpus_per_task": "-g/--gpus-per-task",
-    "name": "--name",
-    "cwd": "--cwd",
-    "env": "--env",
-    "clusters": "--cluster",
-    "command": "COMMAND",
-}
-
-
-def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else parse_duration_s(value)
-    except InvalidRequest as mistake:
-        raise click.BadParameter(f"{mistake.message}. {mistake.hint}", ctx, parameter) from None
-
-
-def _variables(pairs: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise click.BadParameter(f"{pair!r} is not of the form NAME=VALUE", param_hint="'--env'")
-        found[name] = value
-    return found
-
-
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option("-N", "--nodes", type=int, metavar="N", help="Spread the tasks over so many nodes.")
-@click.option("-n", "--tasks", type=int, metavar="N", help="Number of tasks.  [default: one, or one a node]")
-@click.option("-c", "--cores-per-task", type=int, metavar="N", default=1, show_default=True)
-@click.option("-g", "--gpus-per-task", type=int, metavar="N", default=0, show_default=True)
-@click.option("-t", "--time-limit", metavar="TIME", callback=_seconds, help=FORMS)
-@click.option("--name", help="A name for people.  [default: the command's]")
-@click.option("--cwd", metavar="DIR", help="Where it runs.  [default: the cluster decides]")
-@click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set a variable; may be repeated.")
-@click.option(
-    "--cluster", "clusters", multiple=True, metavar="CLUSTER", help="Only this one, or these: A,B; may be repeated."
-)
+@click.command(cls=JobCommand)
+@job_options
 @click.option("--key", help="Idempotency key: a repeated submit with it returns the first job.")
 @click.option("--wait", "wait", is_flag=True, help="Wait for the end; exit with the job's exit code.")
 @click.option("--watch", "watch", is_flag=True, help="The same, and show events and output as they come.")
 @common_options
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_obj
 def submit(
-    invocation: Invocation,
-    nodes: int | None,
-    tasks: int | None,
-    cores_per_task: int,
-    gpus_per_task: int,
-    time_limit: float | None,
-    name: str | None,
-    cwd: str | None,
-    env: tuple[str, ...],
-    clusters: tuple[str, ...],
-    key: str | None,
-    wait: bool,
-    watch: bool,
-    command: tuple[str, ...],
+    invocation: Invocation, /, key: str | None, wait: bool, watch: bool, words: tuple[str, ...], **options: Any
 ) -> int:
-    """Submit COMMAND as a job. Options stand before it: what follows COMMAND's first word is passed to COMMAND.
+    """Submit COMMAND as a job, or the job that FILE describes: a jobspec of Flux, of Kubernetes… (- is stdin).
 
-    Prints the job's id. The clusters that could run it are asked, and the one that starts it first gets it.
+    Options stand before it: what follows COMMAND's first word is passed to COMMAND. Prints the job's id. The
+    clusters that could run it are asked, and the one that starts it first gets it.
     """
-    variables = _variables(env)
-    with naming_options(_OPTIONS):
-        request = job_request(
-            command,
-            nodes=nodes,
-            tasks=tasks,
-            cores_per_task=cores_per_task,
-            gpus_per_task=gpus_per_task,
-            time_limit_s=time_limit,
-            name=name,
-            cwd=cwd,
-            env=variables,
-            clusters=[one.strip() for several in clusters for one in several.split(",")],
-        )
+    request = request_of(words, **options)
     job: list[str] = []
     try:
         status = with_client(
