@@ -9,7 +9,7 @@ from rainbowd.resources.capacity import Capacity, whole_times
 from rainbowd.resources.classes import HOST
 from rainbowd.resources.model import SubtreeClass
 from rainbowd.resources.requirements import Chain, candidates, in_words
-from rainbowd.resources.units import Number, available, factor
+from rainbowd.resources.units import Number, available
 
 _FOUND_MAX = 5
 
@@ -146,7 +146,9 @@ def _words(want: Want, count: int) -> str:
     if want.unit:
         return f"{want.unit} of {want.type}"
     name = want.noun if want.packed else want.type
-    return name if count == 1 or want.unit or factor(name) is not None or name == "memory" else f"{name}s"
+    if count == 1 or name == "memory":
+        return name
+    return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"
 
 
 def _number(amount: Number) -> str:

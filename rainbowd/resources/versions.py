@@ -9,7 +9,7 @@ from functools import lru_cache
 
 _PARTS = re.compile(r"\d+|[A-Za-z]+|~")
 _BEFORE_RELEASE = frozenset({"dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview", "snapshot", "nightly"})
-# What a part sorts by: `~`, then a pre-release, then nothing more, then words, then numbers above zero.
+# What a part sorts by: `~`, then a pre-release, then the end (a zero is as good as that), then words, then numbers.
 _TILDE, _PRE, _END, _WORD, _NUMBER = range(5)
 
 Key = tuple[tuple[int, int, str], ...]
@@ -43,22 +43,30 @@ def within(version: str, low: str | None, high: str | None) -> bool:
 def compare(version: str, bound: str) -> int:
     """-1, 0 or 1. The bound's precision decides whether packaging revisions count."""
     mine, other = version_key(version), version_key(bound)
-    if not other[2]:
+    if not split(bound)[2]:
         mine, other = (mine[0], mine[1], ()), (other[0], other[1], ())
     return (mine > other) - (mine < other)
 
 
 def _key(text: str) -> Key:
+    found = _PARTS.findall(text)
     parts: list[tuple[int, int, str]] = []
-    for part in _PARTS.findall(text):
-        if part == "~":
-            parts.append((_TILDE, 0, ""))
-        elif part.isdigit():
+    for index, part in enumerate(found):
+        following = found[index + 1] if index + 1 < len(found) else ""
+        if part.isdigit():
             number = int(part[:18])
             parts.append((_NUMBER, number, "") if number else (_END, 0, ""))
-        else:
-            parts.append((_PRE, 0, part) if part in _BEFORE_RELEASE else (_WORD, 0, part))
-    # Zeros at the end say nothing: 9.4 is 9.4.0. The end itself sorts after `~` and pre-releases, before the rest.
+            continue
+        # 1.0a1 comes before 1.0, but 1.0.2k after 1.0.2.
+        before = part in _BEFORE_RELEASE and (len(part) > 1 or following.isdigit())
+        if part == "~" or before:
+            _drop_zeros(parts)
+        parts.append((_TILDE, 0, "") if part == "~" else (_PRE if before else _WORD, 0, part))
+    _drop_zeros(parts)
+    return (*parts, (_END, 0, ""))
+
+
+def _drop_zeros(parts: list[tuple[int, int, str]]) -> None:
+    """Zeros at the end say nothing: 9.4 is 9.4.0, and 1.0rc1 is 1rc1."""
     while parts and parts[-1][0] == _END:
         parts.pop()
-    return (*parts, (_END, 0, ""))
