@@ -44,7 +44,7 @@ class GraphDesk:
             except SpoolRefusedError as refusal:
                 spool.remove()
                 spool = self._spool = None
-                self._refuse(part.digest, str(refusal))
+                self._refuse(part.digest, str(refusal), refusal.code)
         if part.last:
             self._digest = self._spool = None
             if spool is not None:
@@ -62,19 +62,20 @@ class GraphDesk:
                 self._session.id, self._session.cluster, digest, document
             )
         except ProtocolError as problem:
-            self._refuse(digest, problem.message)
+            self._refuse(digest, problem.message, problem.code)
         except Exception:
             self._log.exception("reading the graph of a cluster failed")
-            self._refuse(digest, f"{ErrorCode.INTERNAL}: the daemon's log has the details")
+            self._refuse(digest, f"{ErrorCode.INTERNAL}: the daemon's log has the details", ErrorCode.INTERNAL)
         else:
             for warning in outcome.warnings:
                 self._log.warning("the graph of a cluster is odd", warning=warning)
             self._log.info("cluster described", counts=dict(outcome.counts))
             self._session.send(GraphTaken(digest=digest))
 
-    def _refuse(self, digest: str, words: str) -> None:
+    def _refuse(self, digest: str, words: str, code: ErrorCode) -> None:
         self._log.warning("the graph of a cluster was refused", problem=words)
-        self._session.send(GraphTaken(digest=digest, error=words[: limits.REASON_CHARS_MAX]))
+        busy = code is ErrorCode.READING_BUSY
+        self._session.send(GraphTaken(digest=digest, error=words[: limits.REASON_CHARS_MAX], busy=busy))
 
     def _drop(self) -> None:
         if self._spool is not None:

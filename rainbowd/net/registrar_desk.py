@@ -71,7 +71,10 @@ class RegistrarDesk:
 
     async def _answer(self, message: Request, document: Document | None) -> None:
         try:
-            self._session.send(await self._done(message, document))
+            answer = await self._done(message, document)
+            if document is not None:  # nothing of it is left when its sender hears of it
+                document.spool.remove()
+            self._session.send(answer)
         except ProtocolError as problem:
             self._session.refuse(problem.code, problem.message, message.id)
         except Exception:

@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, cast
 
 from rainbow_protocol import limits
@@ -10,6 +11,7 @@ from rainbow_protocol.messages.client import (
     ClusterShown,
     Match,
     Mismatch,
+    NodeKind,
     Satisfy,
     SatisfyAnswer,
     ShowCluster,
@@ -20,6 +22,7 @@ from rainbowd.net import figures
 from rainbowd.net.describing import Describing
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.model import ClusterModel
+from rainbowd.resources.overview import node_kinds, tree_lines
 
 
 def satisfy(world: World, asked: Satisfy, names: Iterable[str]) -> SatisfyAnswer:
@@ -59,10 +62,14 @@ def summary(cluster: Cluster, ref: int) -> ClusterShown:
     )
     if model is None:
         return shown
+    kinds, more = node_kinds(model)
     return shown.model_copy(
         update={
             "counts": figures.counts(model),
+            "kinds": [NodeKind(**asdict(kind)) for kind in kinds],
+            "kinds_more": more,
             "subsystems": [SubsystemInfo(**told) for told in model.subsystems],
+            "tree": tree_lines(model),
         }
     )
 
@@ -93,4 +100,5 @@ class Exports:
         if asked.part == parts - 1:
             self._document = b""
         shown = summary(cluster, asked.id)
-        return shown.model_copy(update={"part": b64encode(piece).decode(), "parts": parts})
+        # The tree is for reading; who fetches the graph has better.
+        return shown.model_copy(update={"tree": [], "part": b64encode(piece).decode(), "parts": parts})

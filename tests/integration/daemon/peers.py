@@ -1,6 +1,7 @@
 """Peers that speak frames: an agent that does what the test says and nothing by itself, and a client."""
 
 import asyncio
+import hashlib
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -18,6 +19,7 @@ from websockets.typing import Subprotocol
 
 from rainbow_protocol import AGENT_PATH, CLIENT_PATH, SUBPROTOCOL
 from rainbow_protocol.codec import to_agent, to_client
+from tests.integration.daemon import documents
 from tests.integration.daemon.process import SECRET
 
 PATIENCE_S = 20.0
@@ -123,21 +125,31 @@ class AgentPeer(Peer):
         self.cluster = cluster
         self.agent_id = agent_id
 
-    async def hello_only(self, cores: int = 8) -> None:
+    async def hello_only(self, cores: int = 8, **more: Any) -> None:
         resources = {"nodes": 1, "cores_per_node": cores, "gpus_per_node": 0}
         hello = {"type": "hello", "agent_id": self.agent_id, "version": "1", "backend": "test", "resources": resources}
-        await self.send(hello)
+        await self.send(hello | more)
 
-    async def hello(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = ()) -> Self:
-        await self.hello_only(cores)
+    async def hello(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = (), **more: Any) -> Self:
+        await self.hello_only(cores, **more)
         items = [{"job": job, "attempt": attempt, "phase": phase} for job, attempt, phase in inventory]
         await self.send({"type": "inventory", "items": items, "last": True})
         return self
 
-    async def introduce(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = ()) -> Self:
-        await self.hello(cores, inventory)
+    async def introduce(self, cores: int = 8, inventory: Sequence[tuple[str, int, str]] = (), **more: Any) -> Self:
+        await self.hello(cores, inventory, **more)
         await self.get("welcome")
         return self
+
+    async def send_graph(self, document: Any) -> str:
+        """All of it in its parts; returns its digest."""
+        content = documents.as_bytes(document)
+        digest = hashlib.sha256(content).hexdigest()
+        pieces = list(documents.parts(content))
+        for position, data in enumerate(pieces, 1):
+            part = {"digest": digest, "bytes": len(content), "data": data, "last": position == len(pieces)}
+            await self.send({"type": "graph_part", **part})
+        return digest
 
     async def item(self, kind: str, job: str | None = None) -> Message:
         """The one item of the next batch of this type (about this job)."""
@@ -306,8 +318,25 @@ class StuckClient(ClientPeer):
 class Registrar(ClientPeer):
     def __init__(self, url: str) -> None:
         super().__init__(url, SECRET)
+        self._documents = count(1)
 
     async def register(self, name: str, **fields: Any) -> Cluster:
         answer = await self.ask("register_cluster", name=name, **fields)
         assert answer["type"] == "registered", answer
         return Cluster(name, answer["secret"], answer["token"])
+
+    async def send_document(self, document: Any) -> Message:
+        """All parts of it, each answered; returns what a registration refers to it by."""
+        content, number = documents.as_bytes(document), next(self._documents)
+        for part in documents.parts(content):
+            answer = await self.ask("document_part", document=number, data=part)
+            assert answer["type"] == "done", answer
+        return {"document": number, "bytes": len(content)}
+
+    async def describe(self, name: str, document: Any) -> Message:
+        """Register it with a document, or describe it anew: whatever the daemon answers."""
+        return await self.ask("register_cluster", name=name, document=await self.send_document(document))
+
+    async def attach(self, cluster: str, name: str, document: Any) -> Message:
+        reference = await self.send_document(document)
+        return await self.ask("register_subsystem", cluster=cluster, name=name, document=reference)

@@ -56,7 +56,7 @@ def test_a_database_of_another_program(new_daemon: StartDaemon) -> None:
     with closing(sqlite3.connect(daemon.database)) as connection:
         connection.execute("CREATE TABLE t (x)")
         connection.execute("PRAGMA user_version = 1")
-    check(daemon, 1, f"{daemon.database}: cannot be read: no such table")
+    check(daemon, 1, f"{daemon.database}: cannot be used: no such table")
 
 
 def test_a_directory_in_place_of_the_database(new_daemon: StartDaemon) -> None:

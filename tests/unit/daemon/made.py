@@ -13,7 +13,7 @@ from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import JobState
 from rainbowd.net.auth import fingerprint, owner_of
-from rainbowd.resources.totals import Totals, TotalsMatcher
+from rainbowd.resources.totals import TotalsMatcher
 
 _ids = JobIds()
 _serials = count(1)
@@ -35,7 +35,7 @@ def job(grants: tuple[str, ...] = ("red",), **fields: Any) -> Job:
     return Job(grants=grants, owner=owner_of(frozenset(grants)), **given)
 
 
-def cluster(name: str = "red", resources: Totals | None = None, **fields: Any) -> Cluster:
+def cluster(name: str = "red", resources: Any = None, **fields: Any) -> Cluster:
     hashes = {"secret_hash": fingerprint(f"secret of {name}"), "token_hash": fingerprint(f"token of {name}")}
     return Cluster(name=name, registered_at=1.0, resources=resources, **(hashes | fields))
 

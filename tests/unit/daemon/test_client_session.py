@@ -12,9 +12,10 @@ from rainbowd.core import effects as fx
 from rainbowd.core.state import Job
 from rainbowd.core.transitions import JobState
 from rainbowd.net.auth import Credentials, UserOf
-from rainbowd.net.client_session import ClientSession, Services
+from rainbowd.net.client_session import ClientSession
 from rainbowd.net.pending import PendingAnswers
 from rainbowd.net.relay import OutputRelay
+from rainbowd.net.services import Services
 from rainbowd.net.watchers import Watchers
 from rainbowd.store.repo import Repo
 from tests.unit.daemon import made
@@ -35,7 +36,7 @@ class Session(FakeSession, ClientSession):
 async def session(repo: Repo) -> Session:
     unused = cast(Any, None)
     services = Services(
-        unused, repo, Credentials(None, []), Watchers(), PendingAnswers(), OutputRelay(), {}, job_ids=unused
+        unused, repo, Credentials(None, []), Watchers(), PendingAnswers(), OutputRelay(), {}, unused, unused, unused
     )
     opened = Session(services)
     await opened._take(wire.ClientHello(id=1))

@@ -5,15 +5,17 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any, cast
 
 import pytest
 
 from rainbowd import engine as engine_module
 from rainbowd.core import effects as fx
-from rainbowd.core.commands import AgentReady, AgentState, Known, NewJob, Submit
+from rainbowd.core.commands import AgentReady, AgentState, Cancel, Known, NewJob, Origin, Submit
 from rainbowd.core.transitions import JobState
 from rainbowd.engine import Engine, steady_clock
 from rainbowd.resources.totals import Totals
+from tests.sim.described import told
 from tests.unit.daemon import made
 
 
@@ -115,9 +117,8 @@ async def test_a_commit_that_fails_stops_the_engine_and_nothing_is_told(world: R
 async def test_a_bug_in_the_core_stops_the_engine_and_nothing_of_the_batch_is_told(world: Recording) -> None:
     engine = make(world)
     await engine.put(made.submit(made.new_job()))
-    broken = AgentReady(7, "no such cluster", "agent-id", Totals(1, 1), None, [])
-    await engine.put(broken)
-    with pytest.raises(KeyError):
+    await engine.put(Cancel(Origin(1, 1), cast(Any, [[]])))  # what no edge would ever send
+    with pytest.raises(TypeError):
         await engine.run()
     assert world.log == []
 
@@ -285,7 +286,7 @@ async def test_a_deadline_fires_by_itself(world: Recording) -> None:
     engine = make(world, steady_clock())
     engine.core.world.timers.clear()
     engine.core.world.settings = made.core(bid_window_s=0.01).world.settings
-    ready = AgentReady(1, "red", "agent-id", Totals(1, 1), None, [])
+    ready = AgentReady(1, "red", "agent-id", told(Totals(1, 1), "agent"), None, [])
     item = made.new_job()
     await engine.put(ready)
     await engine.put(made.submit(item))

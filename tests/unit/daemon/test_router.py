@@ -1,24 +1,26 @@
 """What the core wants told becomes frames: many items in one, none too large, each one the peer can read."""
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
-import orjson
 import pytest
 
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.messages import agent as wire
-from rainbow_protocol.messages.client import CancelAnswer, Registered, SubmitResult, Submitted
+from rainbow_protocol.messages.client import CancelAnswer, SubmitResult, Submitted
 from rainbow_protocol.messages.common import error
+from rainbow_protocol.resources import Condition, Requirement
 from rainbowd.core import effects as fx
-from rainbowd.core.commands import Origin
+from rainbowd.core.commands import DeleteCluster, Origin
 from rainbowd.core.state import Shape
 from rainbowd.core.transitions import JobState
-from rainbowd.net.auth import AgentOf, Credentials, UserOf
+from rainbowd.net.auth import AgentOf, Credentials, UserOf, UserOfDeleted, fingerprint
 from rainbowd.net.pending import PendingAnswers
 from rainbowd.net.router import Router
 from rainbowd.net.watchers import Watchers
+from rainbowd.resources.terms import terms_of
 from tests.unit.daemon import made
 from tests.unit.daemon.fake_session import FakeSession
 
@@ -44,8 +46,8 @@ def stage() -> Stage:
 SMALL = Shape()
 
 
-def offer(session: FakeSession, job: str, shape: Shape = SMALL) -> fx.SendOffer:
-    return fx.SendOffer(session.id, job, 1, shape, 1_000, 11.0)
+def offer(session: FakeSession, job: str, shape: Shape = SMALL, terms: bytes = b"") -> fx.SendOffer:
+    return fx.SendOffer(session.id, job, 1, shape, terms, 1_000, 11.0)
 
 
 def sizes(session: FakeSession) -> list[int]:
@@ -57,7 +59,7 @@ def sizes(session: FakeSession) -> list[int]:
 
 def test_every_message_to_an_agent_can_be_read_by_it(stage: Stage) -> None:
     session, job = stage.session(), made.job_id()
-    shape = Shape(2, 4, 3, 1, 60.5)
+    shape = Shape(2, 4, 3, 1, 60.5, True)
     stage.router.deliver(
         [
             fx.SendWelcome(session.id, "red"),
@@ -74,7 +76,7 @@ def test_every_message_to_an_agent_can_be_read_by_it(stage: Stage) -> None:
     (offered,) = told["offers"].items
     assert (offered.job, offered.attempt, offered.deadline_ms, offered.hold_s) == (job, 1, 1_000, 11.0)
     assert offered.shape.model_dump() == {
-        "nodes": 2, "tasks": 4, "cores_per_task": 3, "gpus_per_task": 1, "time_limit_s": 60.5,
+        "nodes": 2, "tasks": 4, "cores_per_task": 3, "gpus_per_task": 1, "time_limit_s": 60.5, "exclusive": True,
     }  # fmt: skip
     assert told["awards"].items == [wire.Award(job=job, attempt=2, request=JobRequest(command=["echo", "hi"]))]
     assert told["starts"].items == [wire.AttemptRef(job=job, attempt=3)]
@@ -154,7 +156,7 @@ def test_what_is_for_a_session_that_is_gone_is_dropped_and_the_rest_is_sent(stag
             fx.EndSession(gone.id, "cluster_busy", "words"),
             fx.AnswerSubmit(origin, []),
             fx.AnswerCancel(origin, []),
-            fx.AnswerRegister(origin, "red"),
+            fx.Settled(origin, "red"),
             fx.Complain(gone.id, "words"),
             offer(here, made.job_id()),
         ]
@@ -219,39 +221,43 @@ def test_a_cancel_of_what_was_over_tells_the_state_that_the_disk_had(stage: Stag
     assert answer.unknown == [unknown]
 
 
-def test_two_requests_with_one_number_get_each_its_own_answer(stage: Stage) -> None:
-    session = stage.session()
-    first, second = Origin(session.id, 1, 10), Origin(session.id, 1, 11)
-    stage.pending.keep_credentials(first, "secret one", "token one")
-    stage.pending.keep_credentials(second, "secret two", "token two")
-    stage.router.deliver([fx.AnswerRegister(second, "b"), fx.AnswerRegister(first, "a")])
-    answers = session.to_client()
-    assert all(isinstance(answer, Registered) for answer in answers)
-    assert [(answer.cluster, answer.secret) for answer in answers] == [("b", "secret two"), ("a", "secret one")]
+async def test_two_requests_with_one_number_get_each_its_own_outcome(stage: Stage) -> None:
+    engine = cast(Any, Inbox())
+    first, second = Origin(1, 9, 1), Origin(1, 9, 2)
+    waiting = [
+        asyncio.create_task(stage.pending.settled(engine, DeleteCluster(origin, name, force=False)))
+        for origin, name in ((first, "a"), (second, "b"))
+    ]
+    await engine.taken(2)
+    stage.router.deliver([fx.Settled(second, "b", "unknown_cluster", "no b"), fx.Settled(first, "a")])
+    outcomes = await asyncio.gather(*waiting)
+    assert [(outcome.cluster, outcome.code) for outcome in outcomes] == [("a", None), ("b", "unknown_cluster")]
 
 
-def test_a_refused_registration_hands_out_nothing(stage: Stage) -> None:
-    session = stage.session()
-    origin = Origin(session.id, 9, 1)
-    stage.pending.keep_credentials(origin, "rbs_x", "rbt_x")
-    stage.router.deliver([fx.AnswerRegister(origin, "red", "cluster_exists", "there is one")])
-    assert session.errors() == ["cluster_exists"]
-    assert orjson.loads(session.frames[0])["ref"] == 9
-    assert b"rbs_x" not in session.frames[0]
+class Inbox:
+    """An engine that only takes."""
+
+    def __init__(self) -> None:
+        self._commands: asyncio.Queue[object] = asyncio.Queue()
+
+    async def put(self, command: object) -> None:
+        self._commands.put_nowait(command)
+
+    async def taken(self, count: int) -> None:
+        for _ in range(count):
+            await self._commands.get()
 
 
 def test_the_answers_of_a_session_that_is_gone_are_forgotten(stage: Stage) -> None:
     session, other = stage.session(), stage.session()
     mine, others = Origin(session.id, 1, 1), Origin(other.id, 1, 2)
     for origin in (mine, others):
-        stage.pending.keep_credentials(origin, "secret", "token")
         stage.pending.keep_cancel(origin, {}, [])
         stage.pending.keep_refused(origin, {0: SubmitResult()})
     stage.pending.forget(session)
-    assert stage.pending.credentials(mine) is None
     assert stage.pending.cancel_states(mine) is None
     assert stage.pending.merge_submit(mine, []) == []
-    assert stage.pending.credentials(others) == ("secret", "token")
+    assert stage.pending.cancel_states(others) == ({}, [])
 
 
 def test_a_saved_cluster_may_log_in_from_then_on(stage: Stage) -> None:
@@ -259,6 +265,57 @@ def test_a_saved_cluster_may_log_in_from_then_on(stage: Stage) -> None:
     stage.router.deliver([fx.SaveCluster(made.cluster("red"))])
     assert stage.credentials.identify("secret of red") == AgentOf("red")
     assert stage.credentials.identify("token of red") == UserOf("red")
+
+
+def test_a_deleted_cluster_may_not_log_in_and_its_users_see_the_past_only(stage: Stage) -> None:
+    stage.router.deliver([fx.SaveCluster(made.cluster("red")), fx.SaveCluster(made.cluster("blue"))])
+    session = stage.session()
+    told: list[tuple[str, int, str]] = []
+    session.cluster_deleted = lambda *what: told.append(what)  # type: ignore[method-assign]
+    hashes = fingerprint("secret of red"), fingerprint("token of red")
+    stage.router.deliver([fx.RetireCluster("red", 0, "red~0", *hashes, 5.0)])
+    assert stage.credentials.identify("secret of red") is None
+    assert stage.credentials.identify("token of red") == UserOfDeleted("red~0")
+    assert stage.credentials.identify("token of blue") == UserOf("blue")
+    assert stage.credentials.as_of_now(UserOf("red")) == UserOfDeleted("red~0")
+    assert stage.credentials.as_of_now(UserOf("red", 1)) == UserOf("red", 1)
+    assert told == [("red", 0, "red~0")]
+
+
+def test_a_session_that_ends_for_good_is_told_not_to_come_back(stage: Stage) -> None:
+    session = stage.session()
+    stage.router.deliver([fx.EndSession(session.id, "unknown_cluster", "it was deleted", final=True)])
+    refused, goodbye = session.to_agent()
+    assert refused.code == "unknown_cluster"
+    assert (goodbye.reason, goodbye.reconnect) == ("it was deleted", False)
+
+
+def test_a_welcome_asks_for_the_graph_if_it_is_wanted(stage: Stage) -> None:
+    session = stage.session()
+    stage.router.deliver([fx.SendWelcome(session.id, "red"), fx.SendWelcome(session.id, "red", send_graph=True)])
+    assert [message.send_graph for message in session.to_agent()] == [False, True]
+
+
+def test_an_offer_tells_the_terms_that_go_beyond_the_shape(stage: Stage) -> None:
+    session = stage.session()
+    request = JobRequest(command=["x"], queue="batch", image="img", requires=[Requirement(subsystem="io")])
+    jobs = [made.job_id(), made.job_id()]
+    stage.router.deliver([offer(session, jobs[0], terms=terms_of(request)), offer(session, jobs[1])])
+    (message,) = session.to_agent()
+    assert [item.job for item in message.items] == jobs
+    full, plain = message.items
+    assert (full.queue, full.image, full.dependencies, full.requires) == ("batch", True, False, request.requires)
+    assert (plain.queue, plain.image, plain.requires) == (None, False, [])
+
+
+def test_offers_with_long_terms_are_split_by_bytes(stage: Stage) -> None:
+    values: list[bool | int | float | str] = ["ü" * 500 for _ in range(256)]
+    conditions = [Condition(field="f", any_of=values) for _ in range(3)]
+    request = JobRequest(command=["x"], requires=[Requirement(subsystem="io", conditions=conditions)])
+    session = stage.session()
+    stage.router.deliver([offer(session, made.job_id(), terms=terms_of(request)) for _ in range(3)])
+    assert sizes(session) == [1, 1, 1]
+    assert max(map(len, session.frames)) <= limits.FRAME_BYTES_MAX
 
 
 def test_what_happened_goes_to_the_watchers_after_the_answers(stage: Stage) -> None:

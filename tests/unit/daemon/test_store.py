@@ -15,8 +15,8 @@ from rainbowd.core import effects as fx
 from rainbowd.core.commands import Known
 from rainbowd.core.state import Job, Shape
 from rainbowd.core.transitions import TERMINAL, JobState
-from rainbowd.resources.totals import Totals
 from rainbowd.store.repo import Repo
+from rainbowd.store.stored import StoredDescription
 from tests.unit.daemon import made
 
 FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
@@ -25,6 +25,11 @@ ALIVE = sorted(set(JobState) - TERMINAL)
 
 def remembered(job: Job) -> dict[str, Any]:
     return {field.name: getattr(job, field.name) for field in fields(Job) if field.name not in FORGOTTEN}
+
+
+def ask(request: JobRequest) -> Shape:
+    """What the matcher of the tests works on."""
+    return Shape(**request.shape.model_dump())
 
 
 def count(database: Path, table: str) -> int:
@@ -39,13 +44,17 @@ def count(database: Path, table: str) -> int:
 async def test_every_field_of_a_job_comes_back(repo: Repo) -> None:
     request = {
         "clusters": ["red", "blue"],
-        "shape": {"nodes": 2, "tasks": 6, "cores_per_task": 3, "gpus_per_task": 1, "time_limit_s": 90.5},
-    }
+        "shape": {
+            "nodes": 2, "tasks": 6, "cores_per_task": 3, "gpus_per_task": 1, "time_limit_s": 90.5, "exclusive": True,
+        },
+        "queue": "batch",
+    }  # fmt: skip
     job = made.job(
         ("blue", "red"),
         key="once \u2028 \0 only",
         name="näme",
-        shape=Shape(2, 6, 3, 1, 90.5),
+        shape=Shape(2, 6, 3, 1, 90.5, True),
+        terms=b'{"queue":"batch"}',
         payload=made.payload("echo", "ünï", **request),
         submitted_at=1_700_000_000.25,
         state=JobState.RUNNING,
@@ -64,7 +73,7 @@ async def test_every_field_of_a_job_comes_back(repo: Repo) -> None:
     unset = [name for name, value in remembered(job).items() if value in (None, 0, "", False)]
     assert unset == []  # a field that is not set here would not be tested
     await repo.commit(made.saved(job))
-    (found,) = await repo.load_live_jobs()
+    (found,) = await repo.load_live_jobs(ask)
     assert remembered(found) == remembered(job)
 
 
@@ -76,7 +85,7 @@ async def test_a_later_save_changes_everything_that_can_change(repo: Repo) -> No
     job.assigned_at, job.started_at, job.finished_at = 2.0, 3.0, 4.0
     job.report_seq, job.history_len = 5, 1
     await repo.commit([fx.SaveJob(job)])
-    (found,) = await repo.load_live_jobs()
+    (found,) = await repo.load_live_jobs(ask)
     assert remembered(found) == remembered(job)
 
 
@@ -98,7 +107,7 @@ async def test_any_request_comes_back_byte_for_byte(
     try:
         job = made.job(payload=payload)
         await repo.commit(made.saved(job))
-        (found,) = await repo.load_live_jobs()
+        (found,) = await repo.load_live_jobs(ask)
         assert found.payload == payload
     finally:
         await repo.close()
@@ -107,23 +116,25 @@ async def test_any_request_comes_back_byte_for_byte(
 async def test_only_jobs_that_are_not_over_are_restored_oldest_first(repo: Repo) -> None:
     jobs = [made.job(state=state, cluster="red") for state in JobState]
     await repo.commit(made.saved(*reversed(jobs)))
-    restored = await repo.load_live_jobs()
+    restored = await repo.load_live_jobs(ask)
     assert [job.id for job in restored] == [job.id for job in jobs if job.state not in TERMINAL]
     assert {job.state for job in restored} == set(ALIVE)
 
 
 async def test_every_field_of_a_cluster_comes_back(repo: Repo) -> None:
-    described, plain = made.cluster("red", Totals(3, 4, 5)), made.cluster("blue")
-    await repo.commit([fx.SaveCluster(described), fx.SaveCluster(plain)])
-    assert await repo.load_clusters() == [plain, described]
+    told = {"form": "graph", "described_by": "agent", "described_at": 4.0, "digest": "d" * 64, "revision": 7}
+    described, plain = made.cluster("red", b"classes", generation=2, **told), made.cluster("blue")
+    stored = fx.SaveDescription("red", StoredDescription(b"classes", b"graph"))
+    await repo.commit([fx.SaveCluster(described), stored, fx.SaveCluster(plain)])
+    assert await repo.load_clusters(bytes) == [plain, described]
 
 
 async def test_a_cluster_that_describes_itself_anew_keeps_its_credentials(repo: Repo) -> None:
-    await repo.commit([fx.SaveCluster(made.cluster("red", Totals(1, 1)))])
-    changed = made.cluster("red", Totals(2, 2), secret_hash=b"other", token_hash=b"another")
+    await repo.commit([fx.SaveCluster(made.cluster("red", form="graph", revision=1))])
+    changed = made.cluster("red", form="limits", revision=2, secret_hash=b"other", token_hash=b"another")
     await repo.commit([fx.SaveCluster(changed)])
-    (found,) = await repo.load_clusters()
-    assert found == made.cluster("red", Totals(2, 2))
+    (found,) = await repo.load_clusters(bytes)
+    assert found == made.cluster("red", form="limits", revision=2)
 
 
 async def test_everything_is_there_after_opening_again(database: Path) -> None:
@@ -133,7 +144,7 @@ async def test_everything_is_there_after_opening_again(database: Path) -> None:
     await first.close()
     second = await Repo.open(database)
     try:
-        assert [cluster.name for cluster in await second.load_clusters()] == ["red"]
+        assert [cluster.name for cluster in await second.load_clusters(bytes)] == ["red"]
         assert set(await second.find_jobs([job.id], frozenset({"blue", "red"}))) == {job.id}
         assert await second.newest_job() == job.id
     finally:
@@ -191,7 +202,7 @@ async def test_a_job_saved_often_in_one_batch_is_written_as_it_is_at_the_end(rep
     effects = made.saved(job)
     job.attempt, job.state = 1, JobState.OFFERED
     await repo.commit([*effects, fx.SaveJob(job), fx.SaveJob(job)])
-    (found,) = await repo.load_live_jobs()
+    (found,) = await repo.load_live_jobs(ask)
     assert (found.attempt, found.state) == (1, JobState.OFFERED)
 
 
