@@ -5,6 +5,7 @@ status, and the agent goes on with what the daemon has.
 """
 
 import asyncio
+import random
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -16,6 +17,7 @@ from rainbow_protocol.limits import REASON_CHARS_MAX
 from rainbow_protocol.messages.agent import GraphTaken
 from rainbow_protocol.wire import one_line
 
+PAUSE_S = (5.0, 15.0)  # before it is sent again to a daemon that was busy
 TRIES_MAX = 3  # to send a file that is being written meanwhile
 
 log = structlog.get_logger()
@@ -25,15 +27,21 @@ class Announcer:
     """`on_news` is called when `trouble` has changed, `on_bug` for what nobody foresaw."""
 
     def __init__(
-        self, describe: Callable[[], Source], on_news: Callable[[], None], on_bug: Callable[[BaseException], None]
+        self,
+        describe: Callable[[], Source],
+        on_news: Callable[[], None],
+        on_bug: Callable[[BaseException], None],
+        rand: Callable[[], float] = random.random,
     ) -> None:
         self._describe = describe
+        self._random = rand
+        self.pause_s = PAUSE_S
         self._on_news = on_news
         self._on_bug = on_bug
         self._current: Description | None = None
         self._told: str | None = None  # the digest in this session's hello
         self._link: Link | None = None  # of a session that was welcomed
-        self._sending: asyncio.Task[None] | None = None
+        self._sendings: set[asyncio.Task[None]] = set()  # one, and perhaps one that waits for it
         self._looking: asyncio.Task[None] | None = None
         self._unsent: str | None = None  # why what describes the cluster now could not be sent
         self._refused: str | None = None  # why the daemon did not take it
@@ -60,6 +68,10 @@ class Announcer:
     def taken(self, message: GraphTaken) -> None:
         if self._current is None or message.digest != self._current.digest:
             return  # about one that was replaced meanwhile
+        if message.busy and self._link is not None:
+            log.info("the daemon is too busy to read this cluster's description, it is sent again in a while")
+            self._begin_sending(self._send_again(self._link, set(self._sendings)))
+            return
         if message.error is None:
             log.info("the daemon has taken this cluster's description", digest=message.digest)
         refused = None if message.error is None else f"the daemon refused this cluster's description: {message.error}"
@@ -68,17 +80,17 @@ class Announcer:
     def gone(self) -> None:
         """The session is over."""
         self._link = None
-        self._stop(self._sending)
+        self._stop(*self._sendings)
 
     def look_again(self) -> None:
         """The cluster may have changed: read its description again, and send it if it is another one."""
-        self._stop(self._looking)
+        if self._looking is not None:
+            self._stop(self._looking)
         self._looking = self._begin(self._look_again())
 
     async def close(self) -> None:
-        tasks = [task for task in (self._sending, self._looking) if task is not None]
-        for task in tasks:
-            task.cancel()
+        tasks = {*self._sendings} if self._looking is None else {*self._sendings, self._looking}
+        self._stop(*tasks)
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look_again(self) -> None:
@@ -98,9 +110,18 @@ class Announcer:
             self._send()
 
     def _send(self) -> None:
-        self._stop(self._sending)
+        self._stop(*self._sendings)
         if self._link is not None:
-            self._sending = self._begin(self._send_parts(self._link))
+            self._begin_sending(self._send_parts(self._link))
+
+    async def _send_again(self, link: Link, before: "set[asyncio.Task[None]]") -> None:
+        """Not at once, nor all clusters at the same time. What is being sent is sent to its end, so that the next
+        part that the daemon gets is a first one."""
+        if before:
+            await asyncio.wait(before)
+        soonest_s, latest_s = self.pause_s
+        await asyncio.sleep(soonest_s + (latest_s - soonest_s) * self._random())
+        await self._send_parts(link)
 
     async def _send_parts(self, link: Link) -> None:
         for _ in range(TRIES_MAX):
@@ -136,8 +157,13 @@ class Announcer:
         task.add_done_callback(self._done)
         return task
 
-    def _stop(self, task: "asyncio.Task[None] | None") -> None:
-        if task is not None:
+    def _begin_sending(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._begin(work)
+        self._sendings.add(task)
+        task.add_done_callback(self._sendings.discard)
+
+    def _stop(self, *tasks: "asyncio.Task[None]") -> None:
+        for task in tasks:
             task.cancel()
 
     def _done(self, task: "asyncio.Task[None]") -> None:

@@ -169,6 +169,7 @@ class GraphTaken(WireModel):
     type: Literal["graph_taken"] = "graph_taken"
     digest: str
     error: str | None = None
+    busy: bool = Field(default=False, description="it was not looked at: to be sent again in a while")
 
 
 class Offer(AttemptRef):

@@ -105,6 +105,18 @@ def _datagrams(status: socket.socket) -> list[bytes]:
             return found
 
 
+async def test_a_busy_daemon_gets_it_again_later(daemon: FakeDaemon, settings: dict[str, Any]) -> None:
+    async with running_agent(settings) as agent:
+        agent._announcer.pause_s = (0.0, 0.01)
+        hello, _ = await daemon.greet(send_graph=True)
+        assert hello.graph is not None
+        first = await daemon.description()
+        for _ in range(2):
+            await daemon.send(wire.GraphTaken(digest=hello.graph, error="busy", busy=True))
+            assert await daemon.description() == first
+        assert agent._announcer.trouble is None
+
+
 async def test_a_changed_document_is_sent_without_being_asked_for(
     daemon: FakeDaemon, start_agent: StartAgent, nodes_json: Path
 ) -> None:
