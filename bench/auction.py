@@ -9,13 +9,10 @@ not be what is measured. Prints jobs per second and latencies, and beside them w
 import argparse
 import asyncio
 import os
-import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -27,8 +24,9 @@ from websockets.typing import Subprotocol
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # also as a script, from anywhere
 
+from bench import daemon
 from bench.limits import commits_per_s, echoes_per_s
-from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, ids, limits
+from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, limits
 
 LONE_JOBS = 200
 
@@ -177,27 +175,8 @@ async def _flood(
 
 
 def _with_daemon(given: argparse.Namespace) -> dict[str, float]:
-    with tempfile.TemporaryDirectory(prefix="rainbow-bench-") as name:
-        folder = Path(name)
-        secret = ids.new_secret(ids.REGISTRATION_PREFIX)
-        (folder / "secret").write_text(secret)
-        (folder / "secret").chmod(0o600)
-        ready = folder / "url"
-        command = [sys.executable, "-m", "rainbowd", "--listen", "127.0.0.1:0", "--database", str(folder / "db")]
-        command += ["--registration-secret-file", str(folder / "secret"), "--ready-file", str(ready)]
-        command += ["--log-level", "warning"]
-        daemon = subprocess.Popen(command)
-        try:
-            while not ready.exists():
-                if daemon.poll() is not None:
-                    raise SystemExit("the daemon did not start")
-                time.sleep(0.01)
-            url = ready.read_text().strip()
-            return asyncio.run(measure(url, secret, given.agents, given.clients, given.jobs, given.batch))
-        finally:
-            with suppress(ProcessLookupError):
-                daemon.send_signal(signal.SIGTERM)
-            daemon.wait()
+    with daemon.started() as running:
+        return asyncio.run(measure(running.url, running.secret, given.agents, given.clients, given.jobs, given.batch))
 
 
 def main() -> None:
