@@ -1,5 +1,6 @@
 """Flux's jobspec: the canonical form (RFC 14) and version 1 (RFC 25), which is a part of it."""
 
+from rainbow_protocol import limits
 from rainbow_protocol.job import Dependency, JobRequest
 from rainbow_protocol.jobspec.commands import NOTHING, Surroundings, command_of, environment_of, surroundings_of
 from rainbow_protocol.jobspec.constraints import constraint_of
@@ -21,9 +22,10 @@ def read(place: Place) -> JobRequest:
     labels = slot_labels(resources, forest)
     if not labels:
         raise resources.wrong("has no slot, so that no task has a place to run in")
-    tasks = [_task(one, labels) for one in fields.need("tasks").items()]
-    if not tasks:
-        raise place.at("tasks").wrong("must have at least one task")
+    entries = fields.need("tasks")
+    if not 1 <= len(entries.items()) <= limits.PROGRAM_TASKS_MAX:
+        raise entries.wrong(f"must have at least one task and at most {limits.PROGRAM_TASKS_MAX}")
+    tasks = [_task(one, labels) for one in entries.items()]
     draft = Draft(place, [resources.built(Need, alternatives=[forest])], tasks)
     if (attributes := fields.take("attributes")) is not None:
         read_attributes(attributes, draft)

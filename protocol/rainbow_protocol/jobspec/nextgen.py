@@ -84,6 +84,9 @@ class _Reader:
             tasks = fields.need("tasks").items()
             if not tasks:
                 raise one.wrong("must have at least one task")
+            if len(self.outlines) == limits.PROGRAM_GROUPS_MAX:
+                raise one.wrong(f"there are more than {limits.PROGRAM_GROUPS_MAX} groups")
+            _check_number(one, tasks)
             outline = _Outline(one, fields, tasks, [], _names(fields.take("depends_on")))
             self.outlines[name] = outline
             names.append(name)
@@ -93,6 +96,7 @@ class _Reader:
 
     def top(self, place: Place, tasks: list[Place]) -> list[Task]:
         """What runs at the top: groups that nobody names, and the tasks."""
+        _check_number(place, tasks)
         check_groups(place, {name: one.uses for name, one in self.outlines.items()})
         lists = [tasks, *(one.tasks for one in self.outlines.values())]
         self.named = {name for some in lists for name in _groups_named(some)}
@@ -151,8 +155,6 @@ class _Reader:
         fields.unused("this task is started like the others; not used", "local")
         fields.unused("staging files and the like is not known here; not used", "steps")
         fields.done()
-        if around.forests is not None and own.time_limit_s is not None:
-            place.remark("a time limit of a task within a group is not kept; give the group one")
         inherits = around.forests is not None and resources is None
         need, inside = self._need(place, resources, [] if inherits else [requires], own, around)
         labels = slot_labels(place, (inside.forests or [[]])[0])
@@ -178,6 +180,8 @@ class _Reader:
             if len(options) > limits.ALTERNATIVES_MAX:
                 raise place.wrong(f"has more than {limits.ALTERNATIVES_MAX} alternatives")
         surroundings = own.within(Surroundings(around.surroundings.env, around.surroundings.cwd))
+        if around.forests is not None and own.time_limit_s is not None:
+            place.remark("a time limit within a group is not kept; give the group itself one")
         if around.forests is not None and resources is None:
             inside = _Around(surroundings, around.forests)
             return (self.pool.want(Wanted(place, around.forests, options)) if any(options) else None), inside
@@ -190,6 +194,11 @@ class _Reader:
             place.remark("its resources are not scheduled by themselves: it runs in what the others have")
             return None, inside
         return self.pool.want(Wanted(place, forests, options)), inside
+
+
+def _check_number(place: Place, tasks: list[Place]) -> None:
+    if len(tasks) > limits.PROGRAM_TASKS_MAX:
+        raise place.wrong(f"has more than {limits.PROGRAM_TASKS_MAX} tasks")
 
 
 def _names(place: Place | None) -> list[str]:

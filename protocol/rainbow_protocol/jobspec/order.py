@@ -34,5 +34,6 @@ def _no_circle(place: Place, after: Mapping[str, Iterable[str]], what: str) -> N
     try:
         TopologicalSorter(after).prepare()
     except CycleError as cause:
-        circle = " → ".join(cause.args[1][::-1])
+        names = cause.args[1][::-1]
+        circle = " → ".join(names if len(names) <= 12 else [*names[:10], "…", names[-1]])
         raise place.wrong(f"these {what}, so that none could ever run: {circle}") from None

@@ -1,6 +1,5 @@
 """A value of a document together with the path to it, so that every mistake and every remark can say where."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -104,8 +103,10 @@ class Place:
     def scalar(self) -> bool | int | float | str:
         if type(self.value) not in (bool, int, float, str):
             raise self._expected("a text, a number, or true or false")
-        if isinstance(self.value, float) and not math.isfinite(self.value):
-            raise self.wrong("must be a finite number")
+        if isinstance(self.value, str) and len(self.value) > limits.RESOURCE_VALUE_CHARS_MAX:
+            raise self.wrong(f"must have at most {limits.RESOURCE_VALUE_CHARS_MAX} characters")
+        if type(self.value) in (int, float) and not abs(self.value) <= limits.RESOURCE_NUMBER_MAX:
+            raise self.wrong(f"must be a number of at most {limits.RESOURCE_NUMBER_MAX}")
         value: bool | int | float | str = self.value
         return value
 
@@ -157,6 +158,5 @@ class Fields:
 
     def done(self) -> None:
         for name in self._left:
-            if self.place.value[name] is not None:
-                self.place.at(name).remark("is not known here and was not used")
+            self.place.at(name).remark("is not known here and was not used")
         self._left = {}

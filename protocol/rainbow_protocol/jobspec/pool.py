@@ -49,7 +49,10 @@ class Pool:
             raise place.wrong("must name at least one resource")
 
     def define_requirements(self, place: Place) -> None:
-        """Named lists, for tasks to refer to; or, as drafts had it, subsystems with their fields, for the whole job."""
+        """Named lists, for tasks to refer to; or requirements themselves, without a name, for the whole job."""
+        if isinstance(place.value, list):
+            self.whole += requirements_of(place)
+            return
         entries = place.entries()
         plain = {name: one.value for name, one in entries.items() if not isinstance(one.value, list)}
         if plain:
@@ -174,11 +177,15 @@ def _named(place: Place) -> Named:
     around = attributes_of(attributes)
     if environment is not None:
         around = Surroundings(environment_of(environment)).within(around)
-    resource = resource_of(fields, NEXTGEN)
-    if resource.type == "node" and not resource.children and resource.exclusive is None:
-        # Nothing of it was asked for, so the node itself was.
-        resource = resource.model_copy(update={"exclusive": True})
+    resource = whole_node(resource_of(fields, NEXTGEN))
     return Named(resource, around, schedule is not None and schedule.boolean())
+
+
+def whole_node(resource: Resource) -> Resource:
+    """A node at the top of which nothing is asked for is itself what is asked for."""
+    if resource.type == "node" and not resource.children and resource.exclusive is None:
+        return resource.model_copy(update={"exclusive": True})
+    return resource
 
 
 def attributes_of(place: Place | None) -> Surroundings:

@@ -2,12 +2,13 @@
 
 from typing import Any
 
+from rainbow_protocol import limits
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.jobspec.commands import NOTHING, Surroundings, command_of, for_the_whole_job
 from rainbow_protocol.jobspec.counts import task_count_of
 from rainbow_protocol.jobspec.flux import check_version
 from rainbow_protocol.jobspec.place import Fields, Place
-from rainbow_protocol.jobspec.pool import Pool, Requirements, Wanted, attributes_of
+from rainbow_protocol.jobspec.pool import Pool, Requirements, Wanted, attributes_of, whole_node
 from rainbow_protocol.jobspec.request import Draft
 from rainbow_protocol.jobspec.requirements import TYPE, WORDS, Gathered, conditions_of, fields_of, value_condition
 from rainbow_protocol.jobspec.trees import NEXTGEN, forest_of, slot_labels, slot_named
@@ -24,7 +25,7 @@ def read(place: Place) -> JobRequest:
     pool = Pool()
     listed: list[Resource] | None = None
     if isinstance(resources.value, list):
-        listed = forest_of(resources, NEXTGEN)
+        listed = [whole_node(one) for one in forest_of(resources, NEXTGEN)]
     else:
         pool.define_resources(resources)
     if (requires := fields.take("requires")) is not None:
@@ -53,6 +54,8 @@ def _tasks(fields: Fields) -> list[Place]:
     found = [one] if one is not None else several.items() if several is not None else []
     if not found:
         raise fields.place.wrong("has no task")
+    if len(found) > limits.PROGRAM_TASKS_MAX:
+        raise fields.place.wrong(f"has more than {limits.PROGRAM_TASKS_MAX} tasks")
     return found
 
 

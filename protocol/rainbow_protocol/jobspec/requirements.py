@@ -8,6 +8,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from rainbow_protocol import limits
 from rainbow_protocol.jobspec.place import Fields, Place
 from rainbow_protocol.resources import Condition, Requirement, Scalar
 
@@ -40,8 +41,12 @@ class Gathered:
         if latest is None or absent or not conditions or any(_contradicts(one, latest[1]) for one in conditions):
             if conditions or absent or latest is None:
                 self._found.append((subsystem, conditions, absent))
-            return
-        latest[1].extend(one for one in conditions if one not in latest[1])
+        else:
+            latest[1].extend(one for one in conditions if one not in latest[1])
+        if len(self._found) > limits.RESOURCE_CONDITIONS_MAX:
+            raise self.place.wrong(f"has more than {limits.RESOURCE_CONDITIONS_MAX} requirements")
+        if latest is not None and len(latest[1]) > limits.RESOURCE_CONDITIONS_MAX:
+            raise self.place.wrong(f"has more than {limits.RESOURCE_CONDITIONS_MAX} conditions on {subsystem[:80]!r}")
 
     def requirements(self) -> list[Requirement]:
         return [

@@ -47,7 +47,7 @@ def resource_of(fields: Fields, dialect: Dialect) -> Resource:
         exclusive=exclusive.boolean() if exclusive is not None else None,
         label=label.text() if label is not None else None,
         requires=requires,
-        children=children,
+        **{"with": children},  # by the name that a mistake is told with
     )
 
 

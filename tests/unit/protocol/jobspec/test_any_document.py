@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import time
 from typing import Any
 
 import pytest
@@ -96,6 +97,28 @@ def test_anything_is_read_or_refused_in_words(document: Any) -> None:
 @given(st.text(max_size=60))
 def test_any_text(text: str) -> None:
     answer(text)
+
+
+NODE = {"type": "node", "with": [{"type": "core"}]}
+LARGE: dict[str, Any] = {
+    "requirements": {
+        "resources": {"a": {**NODE, "requires": [{"name": f"s{n}", "match": "x"} for n in range(12_000)]}}
+    },
+    "tasks": {"tasks": [{"command": ["a"]}] * 16_000},
+    "resources": {"resources": {"a": {"type": "node", "with": [{"type": "core"}] * 20_000}}},
+    "lists of choices": {"tasks": [{"command": ["a"], "resources": ["a|a"] * 40_000}]},
+    "choices": {"tasks": [{"command": ["a"], "resources": "a|" * 300_000}]},
+    "all at once": {"tasks": [{"command": ["a"], "resources": "a," * 300_000 + "a"}]},
+    "variables": {"attributes": {"environment": {f"V{number}": "" for number in range(20_000)}}},
+}
+
+
+@pytest.mark.parametrize("case", LARGE)
+def test_the_largest_documents_are_refused_soon(case: str) -> None:
+    document = {"version": 1, "resources": {"a": NODE}, "tasks": [{"command": ["a"]}], **LARGE[case]}
+    start = time.monotonic()
+    assert answer(json.dumps(document)) is None
+    assert time.monotonic() - start < 10  # they take a second; what is not bounded takes minutes
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -96,7 +96,7 @@ def test_counts_that_are_none(written: Any, words: str) -> None:
         ("tasks/0/command", [""], "tasks[0].command: must have a first word"),
         ("tasks/0/command", ["a", 1], "tasks[0].command[1]: must be a text, and is a number"),
         ("tasks/0/command", "echo 'half", "tasks[0].command: cannot be cut into words"),
-        ("tasks", [], "tasks: must have at least one task"),
+        ("tasks", [], "tasks: must have at least one task and at most 256"),
         ("tasks", {}, "tasks: must be a list, and is an object"),
         ("resources", [], "resources: must name at least one resource"),
         ("resources/0/type", ..., "resources[0].type: is missing"),
@@ -134,6 +134,7 @@ def test_a_label_that_two_slots_have() -> None:
     ("path", "value", "warning"),
     [
         ("colour", "blue", "colour: is not known here and was not used"),
+        ("colour", None, "colour: is not known here and was not used"),
         ("resources/0/colour", "blue", "resources[0].colour: is not known here and was not used"),
         ("resources/0/id", "rack7", "resources[0].id: which one it is is up to the cluster; not used"),
         (

@@ -90,6 +90,19 @@ def test_requirements_of_the_job_as_fields() -> None:
     ]
 
 
+def test_requirements_of_the_job_as_a_list() -> None:
+    request = reading(document(requires=[{"name": "os", "match": "linux"}], tasks=[{"command": ["a"]}])).request
+    assert [one.subsystem for one in request.requires] == ["os"]
+
+
+def test_time_limits_within_a_group_are_told() -> None:
+    task = {"command": ["a"], "attributes": {"duration": 5}}
+    groups = [{"name": "g", "attributes": {"duration": 60}, "tasks": [task]}]
+    found = reading(document(groups=groups))
+    assert found.request.shape.time_limit_s == 60
+    assert found.warnings == ("groups[0].tasks[0]: a time limit within a group is not kept; give the group itself one",)
+
+
 def test_a_node_of_which_nothing_is_asked_is_wanted_itself() -> None:
     whole = reading(document(resources={"n": {"type": "node", "count": 2}}, tasks=[{"command": ["a"]}])).request
     part = reading(document(tasks=[{"command": ["a"]}])).request
@@ -260,6 +273,15 @@ def test_mistakes_say_where_and_what(parts: Document, message: str) -> None:
 )
 def test_what_is_not_used_is_told(task: Document, warning: str) -> None:
     assert reading(document(tasks=[{"command": ["a"], **task}])).warnings == (warning,)
+
+
+def test_tasks_and_groups_are_counted() -> None:
+    tasks = [{"command": ["a"]}] * (limits.PROGRAM_TASKS_MAX + 1)
+    assert reading(document(tasks=tasks[:-1])).request.program is not None
+    assert "has more than 256 tasks" in refusal(document(tasks=tasks))
+    groups = [{"name": f"g{number}", "tasks": tasks[:1]} for number in range(limits.PROGRAM_GROUPS_MAX + 1)]
+    assert reading(document(groups=groups[:-1])).request.program is not None
+    assert "there are more than 64 groups" in refusal(document(groups=groups))
 
 
 def test_allocations_are_counted() -> None:

@@ -85,6 +85,11 @@ def test_listed_resources_with_one_task() -> None:
     assert refusal(changed(document, "task/slot", "x")) == "task.slot: names no slot; there are: default"
 
 
+def test_listed_nodes_of_which_nothing_is_asked_are_wanted_themselves() -> None:
+    document = {"version": 1, "resources": [{"type": "node", "count": 2}], "task": {"command": ["a"]}}
+    assert reading(document).request.shape == Shape(nodes=2, tasks=2, exclusive=True)
+
+
 def test_several_tasks_with_requirements_of_their_own() -> None:
     tasks = [{"command": ["a"], "requires": [{"name": "io", "match": "shm"}]}, {"command": ["b"]}]
     document = {"version": 1, "resources": RAINBOW["resources"], "tasks": tasks}

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rainbow_protocol import limits
 from rainbow_protocol.jobspec.errors import JobspecError
 from rainbow_protocol.jobspec.place import Place, Remarks
 from rainbow_protocol.jobspec.requirements import requirements_of
@@ -97,14 +98,25 @@ def test_fields_by_subsystem() -> None:
         ([{"name": ""}], "requires: subsystem: must not be empty"),
         (["spack"], "requires[0]: must be an object"),
         ("spack", "requires: must be an object"),
-        ([{"name": "s", "value": "x" * 513}], "requires[0]: any_of.0"),
-        ([{"name": "s", "min": 1e300}], "requires[0]: min"),
+        ([{"name": "s", "value": "x" * 513}], "requires[0].value: must have at most 512 characters"),
+        ([{"name": "s", "min": 1e300}], "requires[0].min: must be a number of at most"),
     ],
 )
 def test_mistakes_say_where_and_what(written: Any, message: str) -> None:
     with pytest.raises(JobspecError) as caught:
         gathered(written)
     assert str(caught.value).startswith(message)
+
+
+def test_requirements_are_counted() -> None:
+    many = [{"name": f"s{number}"} for number in range(limits.RESOURCE_CONDITIONS_MAX + 1)]
+    assert len(gathered(many[:-1])) == limits.RESOURCE_CONDITIONS_MAX
+    with pytest.raises(JobspecError, match="requires: has more than 64 requirements"):
+        gathered(many)
+    fields = [{"name": "s", "field": f"f{number}"} for number in range(limits.RESOURCE_CONDITIONS_MAX + 1)]
+    assert len(gathered(fields[:-1])[0].conditions) == limits.RESOURCE_CONDITIONS_MAX
+    with pytest.raises(JobspecError, match="requires: has more than 64 conditions on 's'"):
+        gathered(fields)
 
 
 def test_a_version_that_became_a_number_is_told() -> None:
