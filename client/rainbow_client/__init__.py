@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from rainbow_client.output import Output
     from rainbow_client.requests import job_request, read_jobspec
     from rainbow_protocol.job import JobRequest, Shape, Totals
-    from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SatisfyAnswer, SubmitResult
+    from rainbow_protocol.messages.client import (
+        ClusterInfo,
+        ClusterShown,
+        Event,
+        Explanation,
+        JobStatus,
+        SatisfyAnswer,
+        SubmitResult,
+    )
 
 _HOMES = {
     "Client": "rainbow_client.client",
@@ -39,6 +47,7 @@ _HOMES = {
     "Shape": "rainbow_protocol.job",
     "Totals": "rainbow_protocol.job",
     "ClusterInfo": "rainbow_protocol.messages.client",
+    "ClusterShown": "rainbow_protocol.messages.client",
     "Event": "rainbow_protocol.messages.client",
     "Explanation": "rainbow_protocol.messages.client",
     "JobStatus": "rainbow_protocol.messages.client",
@@ -49,6 +58,7 @@ _HOMES = {
 __all__ = [
     "Client",
     "ClusterInfo",
+    "ClusterShown",
     "Config",
     "ConfigError",
     "ConfiguredCluster",

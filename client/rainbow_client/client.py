@@ -8,7 +8,9 @@ from typing import Self
 
 from pydantic import ValidationError
 
+from rainbow_client.administration import Administration, cluster_graph, show_cluster
 from rainbow_client.config import Config
+from rainbow_client.document import Progress, Source
 from rainbow_client.errors import InvalidRequest, Refused, UnknownJob
 from rainbow_client.following import follow_events, follow_output
 from rainbow_client.link import Link
@@ -22,6 +24,7 @@ from rainbow_protocol.messages.client import (
     CancelResult,
     ClusterInfo,
     Clusters,
+    ClusterShown,
     Event,
     Explain,
     Explanation,
@@ -29,7 +32,6 @@ from rainbow_protocol.messages.client import (
     JobStatus,
     ListClusters,
     ListJobs,
-    RegisterCluster,
     Registered,
     Satisfy,
     SatisfyAnswer,
@@ -69,6 +71,8 @@ class Client:
         # The registration secret opens a session of its own, and only when somebody registers:
         # a user's everyday session has no business carrying it.
         self._registrar = link(registrar)
+        self._may_register = bool(registrar)
+        self._administration = Administration(self._registrar)
 
     @classmethod
     def from_config(cls, config: Config, *, retry_s: float = RETRY_S, connect_retry_s: float = 0.0) -> Self:
@@ -252,10 +256,45 @@ class Client:
         [job] = job_ids(job)
         return follow_output(self._link, job, follow, on_away)
 
-    async def register_cluster(self, name: str, resources: Totals | None = None) -> Registered:
-        """Needs the registration secret. Not repeated when the connection breaks: the secret is told only once."""
-        try:
-            request = RegisterCluster(id=0, name=name, resources=resources)
-        except ValidationError as cause:
-            raise invalid(cause, "A cluster's name has small letters, digits and dashes, like a host name.") from None
-        return await self._registrar.call(request, Registered, repeatable=False)
+    async def show_cluster(self, name: str) -> ClusterShown:
+        """What a cluster has: how many of each type, its kinds of node, its subsystems, its graph in brief."""
+        return await show_cluster(await self._link_for(name), name)
+
+    async def cluster_graph(self, name: str) -> AsyncGenerator[bytes, None]:
+        """All of a cluster's graph as one JSON document (JSON Graph Format), in pieces of its text."""
+        async for piece in cluster_graph(await self._link_for(name), name):
+            yield piece
+
+    # --- with the registration secret -------------------------------------
+
+    async def register_cluster(
+        self,
+        name: str,
+        resources: Totals | None = None,
+        *,
+        document: Source | None = None,
+        on_progress: Progress | None = None,
+    ) -> Registered:
+        """A new cluster; or, for a known one, what it has now: it keeps its credentials, which are told only once.
+
+        A document is a file in one of the forms of docs/resources.md; `on_progress(read, size)` is told how it goes.
+        """
+        return await self._administration.register_cluster(name, resources, document, on_progress)
+
+    async def register_subsystem(
+        self, cluster: str, name: str, document: Source, *, on_progress: Progress | None = None
+    ) -> Registered:
+        """A graph that is attached to the cluster's, in the place of the one that had this name, if any."""
+        return await self._administration.register_subsystem(cluster, name, document, on_progress)
+
+    async def delete_subsystem(self, cluster: str, name: str) -> None:
+        await self._administration.delete_subsystem(cluster, name)
+
+    async def delete_cluster(self, name: str, *, force: bool = False) -> None:
+        """`Refused` while jobs are assigned to it, unless forced: they then count as lost."""
+        await self._administration.delete_cluster(name, force)
+
+    async def _link_for(self, cluster: str) -> Link:
+        """Who has no token of a cluster may still look at it with the registration secret."""
+        session = await self._link.session()
+        return self._link if cluster in session.clusters or not self._may_register else self._registrar

@@ -10,12 +10,14 @@ from typing import Any, Self, TypeVar
 from rainbow_client.client import RETRY_S
 from rainbow_client.client import Client as AsyncClient
 from rainbow_client.config import Config
+from rainbow_client.document import Source
 from rainbow_client.errors import ConnectionFailed
 from rainbow_client.output import Output
 from rainbow_protocol.job import JobRequest, JobState, Totals
 from rainbow_protocol.messages.client import (
     CancelResult,
     ClusterInfo,
+    ClusterShown,
     Event,
     Explanation,
     JobStatus,
@@ -112,8 +114,25 @@ class Client:
     def logs(self, job: str, *, follow: bool = False) -> Iterator[Output]:
         return self._iterate(lambda client: client.logs(job, follow=follow))
 
-    def register_cluster(self, name: str, resources: Totals | None = None) -> Registered:
-        return self._run(self._opened.register_cluster(name, resources))
+    def show_cluster(self, name: str) -> ClusterShown:
+        return self._run(self._opened.show_cluster(name))
+
+    def cluster_graph(self, name: str) -> Iterator[bytes]:
+        return self._iterate(lambda client: client.cluster_graph(name))
+
+    def register_cluster(
+        self, name: str, resources: Totals | None = None, *, document: Source | None = None
+    ) -> Registered:
+        return self._run(self._opened.register_cluster(name, resources, document=document))
+
+    def register_subsystem(self, cluster: str, name: str, document: Source) -> Registered:
+        return self._run(self._opened.register_subsystem(cluster, name, document))
+
+    def delete_subsystem(self, cluster: str, name: str) -> None:
+        self._run(self._opened.delete_subsystem(cluster, name))
+
+    def delete_cluster(self, name: str, *, force: bool = False) -> None:
+        self._run(self._opened.delete_cluster(name, force=force))
 
     @property
     def _opened(self) -> AsyncClient:

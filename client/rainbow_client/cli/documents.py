@@ -3,7 +3,7 @@
 from typing import Any
 
 from rainbow_client.output import Output
-from rainbow_protocol.messages.client import ClusterInfo, Event, Explanation, JobStatus, SubmitResult
+from rainbow_protocol.messages.client import ClusterInfo, ClusterShown, Event, Explanation, JobStatus, SubmitResult
 
 
 def submit_document(result: SubmitResult) -> dict[str, Any]:
@@ -48,15 +48,23 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
 
 
 def cluster_document(cluster: ClusterInfo) -> dict[str, Any]:
-    totals = cluster.resources
+    known, totals = cluster.counts, cluster.resources
+    if not known and totals is not None:  # a daemon that knows no more than that
+        each = {"core": totals.cores_per_node, "gpu": totals.gpus_per_node}
+        known = {"node": totals.nodes, **{kind: totals.nodes * count for kind, count in each.items()}}
     return {
         "name": cluster.name,
         "state": cluster.state,
-        "nodes": totals.nodes if totals else None,
-        "cores": totals.nodes * totals.cores_per_node if totals else None,
-        "gpus": totals.nodes * totals.gpus_per_node if totals else None,
+        "nodes": known.get("node", 0) if known else None,
+        "cores": known.get("core", 0) if known else None,
+        "gpus": known.get("gpu", 0) if known else None,
         "free": cluster.free.model_dump() if cluster.free else {},
     }
+
+
+def shown_document(shown: ClusterShown) -> dict[str, Any]:
+    """All but the graph itself."""
+    return shown.model_dump(exclude={"type", "ref", "tree", "part", "parts"})
 
 
 def output_document(piece: Output, text: str) -> dict[str, Any]:

@@ -1,46 +1,53 @@
-"""`rainbow register cluster`."""
+"""`rainbow register cluster` and `rainbow register subsystem`."""
 
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from rainbow_client.cli.frame import Invocation, common_options, load, note
+from rainbow_client.cli.frame import Invocation, common_options, note
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.options import naming_options
+from rainbow_client.cli.registrar import DOCUMENT, Meter, document_source, secret_option, with_registrar
 from rainbow_client.cli.screen import print_line, print_table
-from rainbow_client.config import Config, ConfiguredCluster, read_config, write_config
+from rainbow_client.config import ConfiguredCluster, read_config, write_config
 from rainbow_client.config_search import find_file, user_config_path
-from rainbow_client.errors import ConfigError, Unauthorized
+from rainbow_client.errors import ConfigError
+from rainbow_client.printable import printable
 from rainbow_client.requests import invalid
 from rainbow_protocol.job import Totals
 
-_HOW_TO_GIVE_IT = (
-    "Give the secret of the daemon's registration_secret_file with --secret-file or $RAINBOW_REGISTRATION_SECRET."
-)
+if TYPE_CHECKING:
+    from rainbow_client.client import Client
+    from rainbow_protocol.messages.client import Registered
 
 
 @click.group()
 def register() -> None:
-    """Register with the daemon."""
+    """Register with the daemon, or describe anew what is registered."""
 
 
 @register.command()
+@click.option(
+    "--nodes-json",
+    "document",
+    type=DOCUMENT,
+    metavar="FILE",
+    help="What the cluster has: a graph, Flux's R, a list of nodes, or limits; - reads standard input.",
+)
 @click.option("--nodes", type=int, metavar="N", help="Totals, so that jobs can wait for it before its agent is up.")
 @click.option("--cores-per-node", type=int, metavar="N", default=1, show_default=True)
 @click.option("--gpus-per-node", type=int, metavar="N", default=0, show_default=True)
-@click.option(
-    "--secret-file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the registration secret.  [default: $RAINBOW_REGISTRATION_SECRET, then the configuration]",
-)
+@secret_option
 @click.option("--save", is_flag=True, help="Add the cluster to the configuration file.")
 @common_options
 @click.argument("name")
 @click.pass_obj
 def cluster(
     invocation: Invocation,
+    document: Path | None,
     nodes: int | None,
     cores_per_node: int,
     gpus_per_node: int,
@@ -48,63 +55,94 @@ def cluster(
     save: bool,
     name: str,
 ) -> None:
-    """Make a cluster known. Shows, this once, its secret (for its agent) and its token (for its users)."""
-    import asyncio
+    """Make a cluster known. Shows, this once, its secret (for its agent) and its token (for its users).
 
-    from rainbow_client.client import Client
-
-    config = load(invocation)
-    secret = _registration_secret(secret_file, config)
+    A cluster that is registered already gets the new description and keeps its secret and token.
+    """
+    if document is not None and nodes is not None:
+        raise click.UsageError("give --nodes-json or --nodes, not both")
     with naming_options({key: f"--{key.replace('_', '-')}" for key in Totals.model_fields}):
         resources = _totals(nodes, cores_per_node, gpus_per_node)
     target = _save_target(invocation) if save else None
+    meter = Meter()
 
-    async def register_it() -> ConfiguredCluster:
+    async def register_it(client: "Client") -> "Registered":
         try:
-            async with Client(config.daemon, registration_secret=secret) as client:
-                registered = await client.register_cluster(name, resources)
-        except Unauthorized as refused:
-            refused.hint = _HOW_TO_GIVE_IT
-            raise
-        return ConfiguredCluster(registered.cluster, registered.token, registered.secret)
+            return await client.register_cluster(name, resources, document=document_source(document), on_progress=meter)
+        finally:
+            meter.done()
 
-    made = asyncio.run(register_it())
-    if target is not None:
+    made, config = with_registrar(invocation, secret_file, register_it)
+    if made.secret is None or made.token is None:
+        target = None  # nothing new to be saved
+    elif target is not None:
         saved = read_config(target) if target.exists() else replace(config, clusters=())
-        write_config(target, saved.with_cluster(made))
+        write_config(target, saved.with_cluster(ConfiguredCluster(made.cluster, made.token, made.secret)))
     if invocation.json:
+        known = {"cluster": made.cluster, "secret": made.secret, "token": made.token}
         saved_to = str(target) if target else None
-        print_json({"cluster": made.name, "secret": made.secret, "token": made.token, "saved": saved_to})
+        print_json(known | {"saved": saved_to, "counts": made.counts, "warnings": made.warnings})
         return
-    print_line(f"Cluster {made.name} is registered. These are shown only now:")
-    print_table(
-        ["", "", ""],
-        [
-            ("secret", made.secret or "", "for its agent, to bid and to receive jobs"),
-            ("token", made.token or "", "for its users, to submit"),
-        ],
-    )
+    _tell(made)
     if target is not None:
         note(f"Saved in {target}.")
 
 
-def _registration_secret(path: Path | None, config: Config) -> str:
-    if path is not None:
+@register.command()
+@click.option("--cluster", required=True, metavar="CLUSTER", help="The cluster that it belongs to.")
+@click.option(
+    "--nodes-json",
+    "document",
+    type=DOCUMENT,
+    required=True,
+    metavar="FILE",
+    help="Its graph, whose edges attach it to the cluster's vertices; - reads standard input.",
+)
+@secret_option
+@common_options
+@click.argument("name")
+@click.pass_obj
+def subsystem(invocation: Invocation, cluster: str, document: Path, secret_file: Path | None, name: str) -> None:
+    """Attach a subsystem (io, spack, os…) to a cluster, in the place of the one that has this name."""
+    meter = Meter()
+
+    async def register_it(client: "Client") -> "Registered":
         try:
-            secret = path.read_text().strip()
-        except (OSError, UnicodeDecodeError) as cause:
-            words = cause.strerror if isinstance(cause, OSError) else "it is not text"
-            raise ConfigError(f"{path}: cannot be read: {words}", "Name the file with --secret-file.") from None
-        if not secret:
-            raise ConfigError(f"{path}: is empty", "It must hold the registration secret.")
-        return secret
-    secret = os.environ.get("RAINBOW_REGISTRATION_SECRET", "") or config.registration_secret or ""
-    if not secret:
-        raise ConfigError(
-            "registering needs the site's registration secret",
-            "Give it with --secret-file, $RAINBOW_REGISTRATION_SECRET, or registration_secret in the configuration.",
-        )
-    return secret
+            return await client.register_subsystem(cluster, name, document_source(document), on_progress=meter)
+        finally:
+            meter.done()
+
+    made, _ = with_registrar(invocation, secret_file, register_it)
+    if invocation.json:
+        print_json({"cluster": made.cluster, "subsystem": name, "warnings": made.warnings})
+        return
+    _warn(made)
+    print_line(f"Subsystem {name} is attached to {made.cluster}.")
+
+
+def _tell(made: "Registered") -> None:
+    _warn(made)
+    has = ", ".join(
+        f"{amount:g} {kind}" if isinstance(amount, float) else f"{amount} {kind}"
+        for kind, amount in made.counts.items()
+    )
+    described = f" It has {has}." if has else ""
+    if made.secret is None:
+        print_line(f"Cluster {made.cluster} is described anew; its secret and token stay the same.{described}")
+        return
+    print_line(f"Cluster {made.cluster} is registered.{described} These are shown only now:")
+    print_table(
+        ["", "", ""],
+        [
+            ("secret", made.secret, "for its agent, to bid and to receive jobs"),
+            ("token", made.token or "", "for its users, to submit"),
+        ],
+    )
+
+
+def _warn(made: "Registered") -> None:
+    for warning in made.warnings:
+        note(f"warning: {printable(warning)}")
 
 
 def _totals(nodes: int | None, cores_per_node: int, gpus_per_node: int) -> Totals | None:

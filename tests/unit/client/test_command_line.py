@@ -25,7 +25,7 @@ async def test_every_command_has_help(rainbow: Rainbow, name: str) -> None:
     done = await rainbow(name, "--help")
     assert done.code == 0
     assert "--help" in done.out
-    if name not in ("register", "config"):
+    if name not in ("register", "delete", "config"):
         assert "--json" in done.out
 
 
@@ -96,7 +96,7 @@ async def test_mistakes_of_usage_as_json(rainbow: Rainbow, args: tuple[str, ...]
     assert orjson.loads(done.err)["error"]["code"] == "usage"
 
 
-@pytest.mark.parametrize("args", [(), ("register",), ("config",)])
+@pytest.mark.parametrize("args", [(), ("register",), ("delete",), ("config",)])
 async def test_a_group_alone_shows_its_help(rainbow: Rainbow, args: tuple[str, ...]) -> None:
     done = await rainbow(*args)
     assert (done.out + done.err).startswith("Usage: rainbow")

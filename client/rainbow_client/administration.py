@@ -1,0 +1,126 @@
+"""What those do who hold the registration secret: clusters and subsystems come, change and go."""
+
+import asyncio
+import itertools
+import zlib
+from base64 import b64decode
+from collections.abc import AsyncGenerator
+from typing import TypeVar
+
+from pydantic import ValidationError
+
+from rainbow_client.document import Progress, Source, send_document
+from rainbow_client.errors import ConnectionFailed, SessionLost
+from rainbow_client.link import Link
+from rainbow_client.requests import invalid
+from rainbow_client.session import refusal
+from rainbow_protocol.job import Totals
+from rainbow_protocol.messages.client import (
+    Answer,
+    ClusterShown,
+    DeleteCluster,
+    DeleteSubsystem,
+    Done,
+    RegisterCluster,
+    Registered,
+    RegisterSubsystem,
+    Request,
+    ShowCluster,
+)
+from rainbow_protocol.messages.common import Error
+
+READ_S_MAX = 600.0  # others' documents may be read first
+_NAMES = "A cluster's name has small letters, digits and dashes, like a host name."
+
+A = TypeVar("A", bound=Answer)
+
+
+class Administration:
+    """Nothing here is repeated when the connection breaks: what was told only once would be lost."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._numbers = itertools.count(1)
+        self._one_document = asyncio.Lock()  # a session has one at a time
+
+    async def register_cluster(
+        self, name: str, resources: Totals | None, document: Source | None, on_progress: Progress | None
+    ) -> Registered:
+        try:
+            request = RegisterCluster(id=0, name=name, resources=resources)
+        except ValidationError as cause:
+            raise invalid(cause, _NAMES) from None
+        if document is None:
+            return await self._link.call(request, Registered, repeatable=False)
+        return await self._with_document(request, document, on_progress)
+
+    async def register_subsystem(
+        self, cluster: str, name: str, document: Source, on_progress: Progress | None
+    ) -> Registered:
+        reference = {"document": 0, "bytes": 1}  # until the document was sent
+        try:
+            request = RegisterSubsystem.model_validate(
+                {"id": 0, "cluster": cluster, "name": name, "document": reference}
+            )
+        except ValidationError as cause:
+            raise invalid(cause, "A subsystem's name has letters, digits, dots and dashes.") from None
+        return await self._with_document(request, document, on_progress)
+
+    async def delete_subsystem(self, cluster: str, name: str) -> None:
+        try:
+            request = DeleteSubsystem(id=0, cluster=cluster, name=name)
+        except ValidationError as cause:
+            raise invalid(cause, _NAMES) from None
+        await self._link.call(request, Done, repeatable=False, answer_s=READ_S_MAX)
+
+    async def delete_cluster(self, name: str, force: bool) -> None:
+        try:
+            request = DeleteCluster(id=0, name=name, force=force)
+        except ValidationError as cause:
+            raise invalid(cause, _NAMES) from None
+        await self._link.call(request, Done, repeatable=False)
+
+    async def _with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
+        async with self._one_document:
+            session = await self._link.session()
+            try:
+                sent = await send_document(session, next(self._numbers), document, on_progress)
+                async with asyncio.timeout(READ_S_MAX):
+                    answer = await session.ask(request.model_copy(update={"document": sent}))
+            except SessionLost as lost:
+                raise ConnectionFailed(
+                    f"{lost.message}; whether the document was taken is not known",
+                    "`rainbow clusters show NAME` tells what the daemon knows of a cluster.",
+                ) from None
+            except TimeoutError:
+                words = f"{self._link.url} did not read the document within {READ_S_MAX:g} s"
+                raise ConnectionFailed(words, "`rainbow clusters show NAME` tells whether it was taken.") from None
+        if isinstance(answer, Error):
+            raise refusal(answer)
+        if not isinstance(answer, Registered):
+            raise ConnectionFailed(f"the daemon answered with {type(answer).__name__}, which does not fit")
+        return answer
+
+
+async def show_cluster(link: Link, name: str, part: int | None = None) -> ClusterShown:
+    try:
+        request = ShowCluster(id=0, name=name, part=part)
+    except ValidationError as cause:
+        raise invalid(cause, _NAMES) from None
+    return await link.call(request, ClusterShown, answer_s=READ_S_MAX)
+
+
+async def cluster_graph(link: Link, name: str) -> AsyncGenerator[bytes, None]:
+    """The whole graph as one JSON document, piece by piece."""
+    expander = zlib.decompressobj()
+    part, parts = 0, 1
+    while part < parts:
+        shown = await show_cluster(link, name, part)
+        if shown.part is None or shown.parts is None:
+            raise ConnectionFailed("the daemon did not send the graph that it was asked for")
+        part, parts = part + 1, shown.parts
+        piece = b64decode(shown.part)
+        while piece:
+            yield expander.decompress(piece, 1024 * 1024)
+            piece = expander.unconsumed_tail
+    yield expander.flush()
