@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from rainbow_protocol import limits
 from rainbowd.resources.classes import describe
 from rainbowd.resources.export import as_jgf
 from rainbowd.resources.graph import GraphRefusedError, Limits, ResourceGraph, SubsystemGraph
@@ -148,6 +149,11 @@ def _subsystems(packed: list[bytes]) -> list[SubsystemGraph]:
 
 def uncompressed(document: Document) -> Any:
     """The document as a map of a file without a name, which is gone when nobody reads it any more."""
+    if document.length > limits.GRAPH_BYTES_MAX:
+        raise GraphRefusedError(
+            f"the document has {document.length:,} bytes; at most {limits.GRAPH_BYTES_MAX:,} are read. "
+            "Describe cores as pools (one vertex of type core with a size) instead of one by one"
+        )
     expander = zlib.decompressobj()
     written = 0
     path = Path(document.path)

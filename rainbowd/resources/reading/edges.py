@@ -14,8 +14,13 @@ from rainbowd.resources.reading.words import refused, shown, vertex
 CONTAINMENT = "containment"
 
 
-class _Nothing(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    pass
+class _PlainName(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    containment: Literal["contains"] = "contains"
+
+
+class _PlainMetadata(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    subsystem: Literal["containment"] = "containment"
+    name: _PlainName | None = None
 
 
 class EdgeMetadata(msgspec.Struct, gc=False):
@@ -29,7 +34,8 @@ class _PlainEdge(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     source: str
     target: str
     relation: Literal["contains"] = "contains"
-    metadata: _Nothing | None = None
+    directed: bool = True
+    metadata: _PlainMetadata | None = None
 
 
 class _NumberedEdge(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -38,7 +44,8 @@ class _NumberedEdge(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     source: int
     target: int
     relation: Literal["contains"] = "contains"
-    metadata: _Nothing | None = None
+    directed: bool = True
+    metadata: _PlainMetadata | None = None
 
 
 class Edge(msgspec.Struct, gc=False):

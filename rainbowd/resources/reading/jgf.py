@@ -17,6 +17,7 @@ from rainbowd.resources.graph import ResourceGraph
 from rainbowd.resources.reading import careful, natural, tree
 from rainbowd.resources.reading.edges import CONTAINMENT, Containment
 from rainbowd.resources.reading.pieces import decoded
+from rainbowd.resources.reading.seen import UsualMetadata, VerticesSeen
 from rainbowd.resources.reading.vertex import described
 from rainbowd.resources.reading.words import listed, refused, shown, vertex
 
@@ -28,28 +29,13 @@ class GraphObject(msgspec.Struct, gc=False):
     edges: Raw | UnsetType = UNSET
 
 
-class _Metadata(msgspec.Struct, gc=False, forbid_unknown_fields=True):
-    """What nearly every vertex has, and no more. A piece with anything else in it is read the slower, general way."""
-
-    type: str
-    size: int | float = 1
-    unit: str = ""
-    name: str | None = None
-    rank: int = -1
-    basename: str = ""
-    exclusive: bool = False
-    id: int | str | None = None
-    uniq_id: int | str | None = None
-    paths: Raw | None = None
-
-
 class _Vertex(msgspec.Struct, gc=False):
-    metadata: _Metadata
+    metadata: UsualMetadata
 
 
 class _ListedVertex(msgspec.Struct, gc=False):
     id: str
-    metadata: _Metadata
+    metadata: UsualMetadata
 
 
 _decode_numbered = msgspec.json.Decoder(dict[int, _Vertex]).decode
@@ -123,8 +109,7 @@ def read(document: Document) -> ResourceGraph:
 
 
 def _read_vertices(document: Document, into: tree.Vertices) -> None:
-    ids, kind_of, kinds = into.ids, into.kind_of, into.kinds
-    known: dict[tuple[str, int | float, str], int] = {}
+    seen = VerticesSeen(into)
     by_id = bytes(document.nodes[:1]) == b"{"
     batches: Iterator[tuple[bytes, Any]] = decoded(
         document.nodes, _by_number if by_id else _decode_listed, _by_name if by_id else _General.closely
@@ -135,29 +120,17 @@ def _read_vertices(document: Document, into: tree.Vertices) -> None:
         numbered = numbered and isinstance(batch, dict) and type(next(iter(batch), None)) is int
         if isinstance(batch, _General):
             for vertex_id, metadata in batch:
-                position = into.add(vertex_id, *described(vertex_id, metadata))
-                if metadata.get("subsystem") not in (None, CONTAINMENT):
-                    into.foreign.add(position)
-            tree.bounded(len(ids))
-            continue
-        if by_id and piece.count(b'"metadata"') != len(batch):
-            careful.loads(piece)
-        first = len(ids)
-        ids.extend(batch if by_id else map(_id_of, batch))
-        tree.bounded(len(ids))
-        told = [one.metadata for one in (batch.values() if by_id else batch)]
-        keys = [(metadata.type, metadata.size, metadata.unit) for metadata in told]
-        for key in set(keys) - known.keys():
-            fields = dict(zip(("type", "size", "unit"), key, strict=True))
-            known[key] = kinds.number(described(str(ids[first + keys.index(key)]), fields).kind)
-        numbers = list(map(known.__getitem__, keys))
-        kind_of.extend(numbers)
-        nodes = {number for number in set(numbers) if kinds.all[number].type == tree.NODE}
-        for place in (place for place, number in enumerate(numbers) if number in nodes):
-            node = described(str(ids[first + place]), dict(_given(told[place])))
-            into.note(first + place, tree.NODE, node.name, node.rank, node.down)
-    if not numbered or max(map(abs, ids), default=0) > natural.NUMBER_MAX:
-        into.ids = list(map(str, ids))
+                seen.take(vertex_id, metadata)
+        else:
+            if by_id and piece.count(b'"metadata"') != len(batch):
+                careful.loads(piece)
+            first = len(into.ids)
+            into.ids.extend(batch if by_id else map(_id_of, batch))
+            seen.take_usual([one.metadata for one in (batch.values() if by_id else batch)], first)
+        tree.bounded(len(into.ids))
+    if not numbered or max(map(abs, into.ids), default=0) > natural.NUMBER_MAX:
+        texts = list(map(str, into.ids))
+        into.ids = natural.numbers(texts) or texts
 
 
 def _by_number(piece: bytes) -> dict[int, _Vertex]:
@@ -173,11 +146,6 @@ def _by_name(piece: bytes) -> "dict[str, _Vertex] | _General":
         return _decode_vertices(piece)
     except (msgspec.ValidationError, UnicodeDecodeError):
         return _General.closely(piece)
-
-
-def _given(metadata: _Metadata) -> Iterator[tuple[str, Any]]:
-    for field in ("type", "name", "rank", "basename", "id"):
-        yield field, getattr(metadata, field)
 
 
 class _General:

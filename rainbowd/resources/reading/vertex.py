@@ -31,15 +31,18 @@ def described(vertex_id: str, metadata: object) -> Described:
     name, rank = metadata.get("name"), metadata.get("rank")
     if name is not None and not isinstance(name, str):
         raise refused(f"{vertex(vertex_id)}: its name is {shown(name)}, and must be text")
-    if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool) or abs(rank) >= 2**31):
+    if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool)):
         raise refused(f"{vertex(vertex_id)}: its rank is {shown(rank)}, and must be a whole number")
-    found = kind(vertex_id, metadata)
-    if not name and found.type == "node":  # as Fluxion makes it up
+    found, down = kind(vertex_id, metadata), is_down(vertex_id, metadata.get("status"))
+    if found.type != "node":
+        return Described(found, None, None, down)  # what other things are called is not kept
+    if not name:  # as Fluxion makes it up
         number = metadata.get("id")
         name = f"{metadata.get('basename') or found.type}{vertex_id if number is None else number}"
-    if name:
-        checked_text(vertex_id, "name", name, 2 * limits.RESOURCE_VALUE_CHARS_MAX)
-    return Described(found, name, rank, is_down(vertex_id, metadata.get("status")))
+    checked_text(vertex_id, "name", name, 2 * limits.RESOURCE_VALUE_CHARS_MAX)
+    if rank is not None and abs(rank) > limits.NODES_MAX:
+        raise refused(f"{vertex(vertex_id)}: its rank is {shown(rank)}, and must be at most {limits.NODES_MAX:,}")
+    return Described(found, name, rank, down)
 
 
 def kind(vertex_id: str, metadata: Mapping[str, Any]) -> Kind:

@@ -176,6 +176,12 @@ async def test_a_document_shorter_than_was_said(workshop: Workshop, spool: Spool
         await workshop.describe_cluster(path, length + 1)
 
 
+async def test_a_document_that_is_too_long(workshop: Workshop, spool: Spool) -> None:
+    path, _ = spool(cluster(1))
+    with pytest.raises(GraphRefusedError, match="300,000,000 bytes; at most"):
+        await workshop.describe_cluster(path, 300_000_000)
+
+
 async def test_what_takes_too_long_is_given_up(endless: Endless) -> None:
     workshop = Workshop(time_limit_s=0.2)
     with pytest.raises(WorkshopFailedError, match=r"took longer than 0.2 s"):

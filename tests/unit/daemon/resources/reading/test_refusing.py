@@ -131,6 +131,17 @@ def test_ids_that_look_like_the_same_number_are_different(other: str) -> None:
     assert graph_of(jgf(nodes, [("0", other)])).ids == ["0", other]
 
 
+@pytest.mark.parametrize("wrong", [{"name": 3}, {"rank": "x"}, {"size": -1}, {"status": 9}, {"unit": 3}])
+@pytest.mark.parametrize("extra", [{}, {"colour": "red"}], ids=["usual", "with more"])
+@pytest.mark.parametrize("place", [0, 5_000, 9_999])
+def test_one_wrong_vertex_among_many(wrong: dict[str, Any], extra: dict[str, Any], place: int) -> None:
+    nodes = {f"v{n}": {"type": "core", **extra, **(wrong if n == place else {})} for n in range(10_000)}
+    nodes["c"] = {"type": "cluster"}
+    assert f"vertex 'v{place}': its " in refusal(
+        jgf(nodes, [("c", vertex_id) for vertex_id in nodes if vertex_id != "c"])
+    )
+
+
 def test_equal_ids_in_a_list() -> None:
     nodes = [{"id": "a", "metadata": {"type": "node"}}] * 2
     document = json.dumps({"graph": {"nodes": nodes, "edges": [{"source": "a", "target": "a"}]}}).encode()
