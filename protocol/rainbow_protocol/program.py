@@ -1,6 +1,7 @@
 """A job of more than one command: tasks, groups of tasks, and what waits for what."""
 
 from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -98,3 +99,40 @@ class Program(WireModel):
 
     tasks: list[Task] = Field(min_length=1, max_length=limits.PROGRAM_TASKS_MAX)
     groups: list[Group] = Field(default_factory=list, max_length=limits.PROGRAM_GROUPS_MAX)
+
+
+def why_never(program: Program, needs: int) -> str | None:
+    """Why no cluster could ever run it, or None. `needs` is how many allocations its job has."""
+    groups = {group.name: group for group in program.groups}
+    if len(groups) != len(program.groups):
+        return "two groups have the same name"
+    if circle := _circle({name: {task.group for task in one.tasks if task.group} for name, one in groups.items()}):
+        return f"these groups run within each other: {circle}"
+    levels = [program.tasks, *(group.tasks for group in program.groups)]
+    counted_on = [task.need for tasks in levels for task in tasks] + [group.need for group in program.groups]
+    if any(need is not None and need >= needs for need in counted_on):
+        return "a task counts on an allocation that the job does not have"
+    return next((words for tasks in levels if (words := _never_in_order(tasks, groups))), None)
+
+
+def _never_in_order(tasks: list[Task], groups: dict[str, Group]) -> str | None:
+    after: dict[str, set[str]] = {}
+    for position, task in enumerate(tasks):
+        if task.group is not None and task.group not in groups:
+            return f"group {task.group!r} is not there"
+        waits = {*task.depends_on, *(groups[task.group].depends_on if task.group is not None else ())}
+        for name in (task.name, task.group, f"\0{position}"):  # one that has no name waits too
+            if name is not None:
+                after.setdefault(name, set()).update(waits)
+    if missing := sorted(set().union(*after.values()) - set(after)):
+        return f"a task waits for {missing[0]!r}, which is not there"
+    circle = _circle(after)
+    return f"these tasks wait for each other: {circle}" if circle else None
+
+
+def _circle(after: dict[str, set[str]]) -> str:
+    try:
+        TopologicalSorter(after).prepare()
+    except CycleError as cause:
+        return " → ".join(cause.args[1][:8])
+    return ""
