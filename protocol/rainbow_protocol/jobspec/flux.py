@@ -87,7 +87,7 @@ def _task(place: Place, labels: list[str]) -> Task:
     within = _task_surroundings(fields.take("attributes"))
     fields.unused("how tasks are laid out is up to the cluster; not used", "distribution")
     fields.done()
-    return place.built(Task, command=command, slot=slot, count=count, env=within.env, cwd=within.cwd)
+    return place.built(Task, command=command, need=0, slot=slot, count=count, env=within.env, cwd=within.cwd)
 
 
 def _task_surroundings(place: Place | None) -> Surroundings:

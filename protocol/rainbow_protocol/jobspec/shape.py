@@ -34,7 +34,9 @@ class _Part:
 
 
 def shape_of(needs: Sequence[Need], time_limit_s: float | None = None) -> Shape:
-    parts = [_together(forest) for need in needs for forest in need.alternatives]
+    # Any alternative will do, so the one that takes least: a cluster without gpus must not wait for one that it need
+    # not have.
+    parts = [min((_together(forest) for forest in need.alternatives), key=_effort) for need in needs]
     # Needs are not held at the same time: the largest of each number is enough for any of them.
     nodes = max((part.nodes for part in parts if part.nodes is not None), default=None)
     if nodes is None:
@@ -53,6 +55,10 @@ def shape_of(needs: Sequence[Need], time_limit_s: float | None = None) -> Shape:
         )
     except ValidationError as cause:
         raise JobspecError("resources", f"in all they are too many: {describe(cause)}") from None
+
+
+def _effort(part: _Part) -> tuple[int, int, int]:
+    return part.gpus * part.tasks, part.nodes or 0, part.cores * part.tasks
 
 
 def slots_of(forest: Sequence[Resource]) -> int:

@@ -202,7 +202,12 @@ def test_everything_that_a_request_can_say_has_words() -> None:
             "requires": {"mpi": [{"name": "mpi", "field": "version", "min": "4", "not": "4.1"}]},
             "resources": {
                 "all": {"type": "node", "count": "2-8", "requires": [{"name": "io", "match": ["shm", "nvme"]}]},
-                "some": {"type": "node", "exclusive": False, "with": [{"type": "memory", "count": 4, "unit": "GB"}]},
+                "some": {
+                    "type": "node",
+                    "count": 9,
+                    "exclusive": False,
+                    "with": [{"type": "memory", "count": 4, "unit": "GB"}],
+                },
             },
             "groups": [
                 {
@@ -226,13 +231,13 @@ def test_everything_that_a_request_can_say_has_words() -> None:
         "  node: 2 to 8, exclusive",
         "    requires io: type is shm or nvme",
         "  or",
-        "  node: 1, shared",
+        "  node: 9, shared",
         "    memory: 4 GB",
         "Resources 1",
-        "  node: 1, shared",
+        "  node: 9, shared",
         "    requires mpi: version is not 4.1 and ≥ 4",
         "    memory: 4 GB",
-        "Where only nodes, cores and gpus are counted: 2 tasks on 2 nodes, 1 core each, no time limit"
+        "Where only nodes, cores and gpus are counted: 9 tasks on 9 nodes, 1 core each, no time limit"
         ", nodes of its own",
     ]
 

@@ -267,9 +267,9 @@ def test_several_tasks_make_a_program() -> None:
     request = reading(document).request
     assert request.command == ["db"]
     assert request.program is not None
-    assert [(task.slot, task.count) for task in request.program.tasks] == [
-        ("db", TaskCount(per_slot=1)),
-        ("reader", TaskCount(total=3)),
+    assert [(task.need, task.slot, task.count) for task in request.program.tasks] == [
+        (0, "db", TaskCount(per_slot=1)),
+        (0, "reader", TaskCount(total=3)),
     ]
     assert request.program.tasks[1].env == {"HOME": None}
     assert request.shape == Shape(nodes=4, tasks=4, cores_per_task=16, time_limit_s=3600)

@@ -91,9 +91,16 @@ def test_ranges_count_with_their_least() -> None:
 def test_several_needs_have_room_for_the_largest_of_each() -> None:
     many_nodes = Need(alternatives=[[make("node", 4, CORE)]])
     one_full_node = Need(alternatives=[[make("node", 1, make("slot", 8, make("core", 2)))]])
-    anywhere = Need(alternatives=[[make("slot", 30, GPU)], [make("slot", 50, CORE)]])
+    anywhere = Need(alternatives=[[make("slot", 50, GPU)]])
     assert shape_of([many_nodes, one_full_node]) == Shape(nodes=4, tasks=32, cores_per_task=2)
     assert shape_of([many_nodes, anywhere]) == Shape(nodes=4, tasks=52, gpus_per_task=1)
+
+
+def test_of_alternatives_the_one_that_takes_least() -> None:
+    gpus, nodes, cores = make("slot", 2, GPU), make("node", 2, make("core", 2)), make("slot", 9, CORE)
+    for alternatives in ([[gpus], [nodes], [cores]], [[cores], [gpus], [nodes]]):
+        assert shape_of([Need(alternatives=alternatives)]) == Shape(tasks=9)
+    assert shape_of([Need(alternatives=[[gpus], [nodes]])]) == Shape(nodes=2, tasks=2, cores_per_task=2)
 
 
 def test_the_time_limit_is_kept() -> None:
@@ -147,14 +154,24 @@ def test_it_is_never_less_than_what_is_needed(wanted: list[Need]) -> None:
         found = shape_of(wanted)
     except JobspecError:
         return
-    for forest in (forest for need in wanted for forest in need.alternatives):
-        assert found.tasks * found.cores_per_task >= sum(total(one, "core") for one in forest)
-        assert found.tasks * found.gpus_per_task >= sum(total(one, "gpu") for one in forest)
-        on_nodes = [node for one in forest for node in nodes(one)]
-        if on_nodes:
-            assert found.nodes is not None
-            assert found.nodes >= sum(total(one, "node") for one in forest)
-            a_node_has = -(-found.tasks // found.nodes)
-            for node in on_nodes:
-                assert a_node_has * found.cores_per_task >= sum(total(child, "core") for child in node.children)
-                assert a_node_has * found.gpus_per_task >= sum(total(child, "gpu") for child in node.children)
+    for need in wanted:
+        assert any(holds(found, forest) for forest in need.alternatives)
+
+
+def holds(shape: Shape, forest: list[Resource]) -> bool:
+    """Whether it has enough of everything, in all and on each node."""
+    if shape.tasks * shape.cores_per_task < sum(total(one, "core") for one in forest):
+        return False
+    if shape.tasks * shape.gpus_per_task < sum(total(one, "gpu") for one in forest):
+        return False
+    on_nodes = [node for one in forest for node in nodes(one)]
+    if not on_nodes:
+        return True
+    if shape.nodes is None or shape.nodes < sum(total(one, "node") for one in forest):
+        return False
+    a_node_has = -(-shape.tasks // shape.nodes)
+    return all(
+        a_node_has * shape.cores_per_task >= sum(total(child, "core") for child in node.children)
+        and a_node_has * shape.gpus_per_task >= sum(total(child, "gpu") for child in node.children)
+        for node in on_nodes
+    )
