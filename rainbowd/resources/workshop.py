@@ -38,7 +38,10 @@ class WorkshopBusyError(WorkshopFailedError):
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """`graph` and `subsystem` are packed, and empty where the job made none; `description` is of `classes.py`."""
+    """`graph` and `subsystem` are packed, and empty where the job made none; `description` is of `classes.py`.
+
+    `warnings` are about the document that was read, not about what was there before.
+    """
 
     description: bytes
     graph: bytes = b""

@@ -122,7 +122,10 @@ def _be_modest(bounds: Bounds) -> None:
 def work(job: Job) -> Done:
     if isinstance(job, DescribeCluster):
         graph = read_cluster(uncompressed(job.document))
-        return _described(graph, _subsystems(job.subsystems), packed=pack(graph))
+        done = _described(graph, _subsystems(job.subsystems))
+        done.graph = pack(graph)
+        done.warnings = [told(warning) for warning in graph.warnings] if isinstance(graph, ResourceGraph) else []
+        return done
     if isinstance(job, AttachSubsystem):
         graph = unpack(job.graph)
         ids = frozenset(graph.ids) if isinstance(graph, ResourceGraph) else frozenset[str]()
@@ -136,11 +139,9 @@ def work(job: Job) -> Done:
     return Done(exported=_compressed_export(unpack(job.graph), _subsystems(job.subsystems), job.name))
 
 
-def _described(graph: ResourceGraph | Limits, subsystems: Sequence[SubsystemGraph], packed: bytes = b"") -> Done:
-    done = Done(graph=packed, description=describe(graph, sorted(subsystems, key=lambda one: one.name)))
-    if isinstance(graph, ResourceGraph):
-        done.vertices, done.warnings = len(graph), graph.warnings
-    return done
+def _described(graph: ResourceGraph | Limits, subsystems: Sequence[SubsystemGraph]) -> Done:
+    description = describe(graph, sorted(subsystems, key=lambda one: one.name))
+    return Done(description=description, vertices=len(graph) if isinstance(graph, ResourceGraph) else 0)
 
 
 def _subsystems(packed: list[bytes]) -> list[SubsystemGraph]:

@@ -25,7 +25,7 @@ class Kinds:
 
     def number(self, kind: Kind) -> int:
         # True equals 1 for a dictionary, but not for the person who wrote it.
-        key = (kind, repr(kind.attributes))
+        key = (kind, repr(kind.attributes) if kind.attributes else "")
         number = self._numbers.get(key)
         if number is None:
             number = self._numbers[key] = len(self.all)

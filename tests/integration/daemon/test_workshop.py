@@ -270,6 +270,7 @@ async def test_the_loop_goes_on_while_a_document_is_read(workshop: Workshop, spo
 async def test_warnings_travel_too(workshop: Workshop, spool: Spool) -> None:
     described = await workshop.describe_cluster(*spool([{"name": "n", "cores": 1, "colour": "red"}]))
     assert described.warnings == ["not understood, and left out of every node: 'colour'"]
+    assert (await workshop.detach(described.graph, [])).warnings == []
 
 
 async def test_a_cluster_that_grows_on_demand(workshop: Workshop, spool: Spool) -> None:
