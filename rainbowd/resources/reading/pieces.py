@@ -14,8 +14,9 @@ PIECE_BYTES = 256 * 1024  # what is made of it fits into a processor's cache
 _TAILS_BYTES = (4 * 1024, PIECE_BYTES)  # where a cut is looked for: at the end first, which is nearly always enough
 _TRIES_MAX = 8
 
-_IN_OBJECT = re.compile(rb'\}\s*\}\s*(,)\s*"[^"\\]*"\s*:\s*\{')  # a vertex ends with its metadata, the next begins
-_IN_ARRAY = re.compile(rb"\}\s*(,)\s*\{")
+# The likeliest places first: a vertex that ends with its metadata, then any member that is an object, before another.
+_IN_OBJECT = (re.compile(rb'\}\s*\}\s*(,)\s*"[^"\\]*"\s*:\s*\{'), re.compile(rb'\}\s*(,)\s*"[^"\\]*"\s*:\s*\{'))
+_IN_ARRAY = (re.compile(rb"\}\s*(,)\s*\{"),)
 
 T = TypeVar("T")
 
@@ -28,14 +29,14 @@ def decoded(
     `container` must be valid JSON. What `decode` finds invalid goes to `closely`, which may find better words.
     """
     opening, closing = bytes(container[:1]), bytes(container[-1:])
-    pattern = _IN_OBJECT if opening == b"{" else _IN_ARRAY
+    patterns = _IN_OBJECT if opening == b"{" else _IN_ARRAY
     start, end = 1, container.nbytes - 1
     while start < end:
         length = piece_bytes
         while True:
             stop = min(start + length, end)
             found = None
-            for cut in [stop] if stop == end else _cuts(container, pattern, start, stop):
+            for cut in [stop] if stop == end else _cuts(container, patterns, start, stop):
                 piece = b"".join((opening, container[start:cut], closing))
                 found = _whole(piece, decode, closely)
                 if found is not None:
@@ -49,14 +50,13 @@ def decoded(
             length *= 2
 
 
-def _cuts(container: memoryview, pattern: re.Pattern[bytes], start: int, stop: int) -> list[int]:
+def _cuts(container: memoryview, patterns: tuple[re.Pattern[bytes], ...], start: int, stop: int) -> Iterator[int]:
     """Places of commas that may stand between two members, the last ones first."""
     for tail_bytes in _TAILS_BYTES:
         tail = max(start, stop - tail_bytes)
-        cuts = [tail + match.start(1) for match in pattern.finditer(container[tail:stop])]
-        if cuts:
-            break
-    return cuts[: -_TRIES_MAX - 1 : -1]
+        for pattern in patterns:
+            cuts = [tail + match.start(1) for match in pattern.finditer(container[tail:stop])]
+            yield from cuts[: -_TRIES_MAX - 1 : -1]
 
 
 def _whole(piece: bytes, decode: Callable[[bytes], T], closely: Callable[[bytes], T]) -> tuple[T] | None:

@@ -4,6 +4,8 @@ import json
 import random
 from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +84,20 @@ def test_where_the_document_is_cut_does_not_matter(
     for _, batch in pieces.decoded(document.nodes, json.loads, json.loads, piece_bytes):
         found.update(batch if by_id else {one["id"]: one for one in batch})
     assert {key: value["metadata"] for key, value in found.items()} == whole
+
+
+@pytest.mark.parametrize("label", ["first", "last", "none"])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_long_documents_are_read_in_pieces_however_they_are_written(label: str, indent: int | None) -> None:
+    nodes = {}
+    for number in range(300):
+        metadata = {"paths": {"containment": f"/{number}"}, "attributes": {"a": {"b": "},{"}}, "type": "core"}
+        written: dict[str, Any] = {"label": "x"} if label == "first" else {}
+        nodes[f"v{number}"] = {**written, "metadata": metadata, **({"label": "x"} if label == "last" else {})}
+    text = json.dumps(nodes, indent=indent).encode()
+    found = [batch for _, batch in pieces.decoded(memoryview(text), msgspec.json.decode, json.loads, 4_000)]
+    assert len(found) >= len(text) // 8_000
+    assert {key: value for batch in found for key, value in batch.items()} == nodes
 
 
 @given(st.randoms(use_true_random=False))
