@@ -32,6 +32,7 @@ class Daemon:
         self.disk_jobs: dict[str, Job] = {}
         self.disk_clusters: dict[str, Cluster] = {}
         self.generations: dict[str, int] = {}
+        self.deletions_told = 0  # in this life
         self.history: dict[str, list[fx.Happened]] = {}
         self.up = False
         self.life = 0
@@ -42,6 +43,7 @@ class Daemon:
     def start(self) -> None:
         self.up = True
         self.life += 1
+        self.deletions_told = 0
         self.core = Core(self._settings, TotalsMatcher(), Earliest())
         clusters = [replace(c, session=None, agent_id=None, free=None, jobs=set()) for c in self.disk_clusters.values()]
         live = [on_disk(job) for job in self.disk_jobs.values() if job.state not in TERMINAL]
@@ -81,6 +83,7 @@ class Daemon:
                 self.crash()
                 return
             self._may_leave(effect)
+            self.deletions_told += isinstance(effect, fx.RetireCluster)
             self._deliver(effect)
         self._arm()
 
@@ -110,12 +113,18 @@ class Daemon:
             elif isinstance(effect, fx.SaveCluster):
                 self.disk_clusters[effect.cluster.name] = replace(effect.cluster)
             elif isinstance(effect, fx.RetireCluster):
-                del self.disk_clusters[effect.name]
-                self.generations[effect.name] = effect.generation + 1
+                self._retire(effect)
             elif isinstance(effect, fx.Happened):
                 lines = self.history.setdefault(effect.job, [])
                 assert effect.seq == len(lines) + 1, f"{effect.job}: line {effect.seq} follows {len(lines)}"
                 lines.append(effect)
+
+    def _retire(self, effect: fx.RetireCluster) -> None:
+        """As the store does it: whoever could see the old cluster's jobs has another grant for that now."""
+        del self.disk_clusters[effect.name]
+        self.generations[effect.name] = effect.generation + 1
+        for job in self.disk_jobs.values():
+            job.grants = tuple(effect.retired if grant == effect.name else grant for grant in job.grants)
 
     def _may_leave(self, effect: fx.Effect) -> None:
         """I3: whatever a message tells is on disk already."""

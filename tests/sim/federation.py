@@ -1,5 +1,6 @@
 """One simulated run: a daemon, some clusters, users, and trouble; then calm, in which everything must end."""
 
+from dataclasses import replace
 from typing import Literal
 
 from rainbow_protocol.job import JOB_STATES
@@ -7,9 +8,11 @@ from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.core.state import Settings, Shape
 from rainbowd.core.transitions import TERMINAL
+from rainbowd.resources.totals import Totals
 from tests.sim.agent import AgentModel
 from tests.sim.clockwork import Clockwork, Network
 from tests.sim.daemon import Daemon
+from tests.sim.described import told
 from tests.sim.real_agent import SHAPES, RealAgent
 
 TROUBLE_S = 40.0
@@ -44,15 +47,15 @@ class Federation:
         self.sessions: dict[int, str] = {}
         self._next_session = 0
         self._next_job = 0
+        self._next_credential = 0
         self._calm = False
 
     # --- one run ----------------------------------------------------------
 
     def run(self) -> None:
         self._start_daemon()
-        for number, name in enumerate(self.names):
-            origin = cmd.Origin(0, number)
-            self.daemon.take(cmd.RegisterCluster(origin, name, None, b"s" + name.encode(), b"t" + name.encode()))
+        for name in self.names:
+            self._register(name)
         for _ in range(self.clockwork.random.randint(5, 25)):
             self.clockwork.after(self.clockwork.random.uniform(0, TROUBLE_S * 0.8), self._submit)
         for _ in range(self.clockwork.random.randint(0, 8)):
@@ -77,6 +80,7 @@ class Federation:
         if not self.daemon.up:
             self._start_daemon()
         for name in self.names:
+            self._register(name)  # those that were deleted last
             self.agents[name].crash_chance = 0.0
             self._disconnect(name)
             self.clockwork.after(3.0, lambda name=name: self._connect(name))
@@ -92,8 +96,9 @@ class Federation:
             assert final.state in JOB_STATES
             if final.state in ("completed", "failed"):
                 assert len(self.runs.get(job, [])) == 1, f"{job} {final.state} without having run"
-            if final.state == "lost":  # no journal is ever damaged here, so there is one reason only to give up
-                assert "offline for too long" in final.reason, f"{job}: {final.reason}"
+            if final.state == "lost":  # no journal is ever damaged here, so there are two reasons only to give up
+                given_up = "offline for too long" in final.reason or "was deleted" in final.reason
+                assert given_up, f"{job}: {final.reason}"
             lines = self.daemon.history[job]
             assert lines[0].event == "submitted"
             assert lines[-1].state in TERMINAL
@@ -139,6 +144,7 @@ class Federation:
             return
         self._next_session += 1
         session, life = self._next_session, self.daemon.life
+        generation = self.daemon.disk_clusters[name].generation  # its secret is that of the cluster there is now
         self.sessions[session] = name
 
         def send(command: cmd.Command) -> None:
@@ -147,6 +153,7 @@ class Federation:
                     self.daemon.take(command)
 
             if isinstance(command, cmd.AgentReady):
+                command = replace(command, generation=generation)
                 arrive()  # a session begins with its introduction
             else:
                 self.network.carry(arrive)
@@ -164,7 +171,7 @@ class Federation:
             self.clockwork.after(self.clockwork.random.uniform(0.05, 6.0), lambda: self._connect(name))
 
     def _trouble(self) -> None:
-        kind = self.clockwork.random.choice(["link", "agent", "daemon"])
+        kind = self.clockwork.random.choice(["link", "agent", "daemon", "deletion", "description"])
         if kind == "daemon" and self.daemon.up:
             self.daemon.crash()
         elif kind == "agent":
@@ -172,6 +179,25 @@ class Federation:
             self.clockwork.random.choice([agent.crash, agent.stop])()
         elif kind == "link":
             self._disconnect(self.clockwork.random.choice(self.names), reconnect=True)
+        elif kind == "deletion":
+            name = self.clockwork.random.choice(self.names)
+            force = self.clockwork.random.random() < 0.5
+            self.daemon.take(cmd.DeleteCluster(self._origin(), name, force))
+            self.clockwork.after(self.clockwork.random.uniform(0.0, 5.0), lambda: self._register(name))
+        elif kind == "description":
+            name = self.clockwork.random.choice(self.names)
+            known = self.daemon.core.world.clusters.get(name)
+            described = told(Totals(self.clockwork.random.randint(1, 3), 4))
+            basis = known.revision if known is not None else 0
+            self.daemon.take(cmd.DescribeCluster(self._origin(), name, described, basis))
+
+    def _register(self, name: str) -> None:
+        self._next_credential += 1
+        hashes = (f"{kind} {self._next_credential}".encode() for kind in ("secret", "token"))
+        self.daemon.take(cmd.RegisterCluster(self._origin(), name, None, *hashes))
+
+    def _origin(self) -> cmd.Origin:
+        return cmd.Origin(0, self._next_credential)
 
     def _submit(self) -> None:
         random = self.clockwork.random
@@ -188,7 +214,12 @@ class Federation:
 
         def send(number: int) -> None:
             item = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload, shape)
-            self.network.carry(lambda: self.daemon.take(cmd.Submit(cmd.Origin(1, number), [item], {})))
+
+            def arrive() -> None:
+                seen = replace(item, deletions_seen=self.daemon.deletions_told)
+                self.daemon.take(cmd.Submit(cmd.Origin(1, number), [seen], {}))
+
+            self.network.carry(arrive)
 
         for number in range(random.choice([1, 1, 2, 3])):  # a client that got no answer tries again
             self.clockwork.after(number * random.uniform(0.0, 4.0), lambda number=number: send(number))
@@ -207,6 +238,8 @@ class Federation:
             keys = [self.daemon.disk_jobs[job].key for job in self.answered | answered]
             assert len(keys) == len(set(keys)), "one key, two jobs"
             self.answered |= answered
+        if isinstance(effect, fx.EndSession) and effect.final and effect.session in self.sessions:
+            self._disconnect(self.sessions[effect.session], reconnect=True)
         session = getattr(effect, "session", None)
         if session is None or isinstance(effect, fx.EndSession | fx.Complain):
             return

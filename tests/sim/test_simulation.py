@@ -47,5 +47,18 @@ def test_the_simulation_sees_trouble(agents: Agents) -> None:
         seen |= {job.state for job in federation.daemon.disk_jobs.values()}
         if federation.daemon.life > 1:
             seen.add("restarted")
-    wanted = {"restarted", "refused", "returned", "declined", "waiting", "cancelled", "rejected", "lost", "completed"}
+        if federation.daemon.generations:
+            seen.add("deleted")
+    wanted = {
+        "restarted",
+        "deleted",
+        "refused",
+        "returned",
+        "declined",
+        "waiting",
+        "cancelled",
+        "rejected",
+        "lost",
+        "completed",
+    }
     assert wanted <= seen, f"never happened: {wanted - seen}"

@@ -52,7 +52,7 @@ def test_a_cluster_comes_changes_and_goes(rainbow: Rainbow, name: str, graph: Pa
 
     shown = done(rainbow("clusters", "show", name)).out
     assert f"{name}  offline  told as a graph at its registration" in shown
-    assert [line.split() for line in shown.splitlines() if "core" in line][0] == ["core", "12"]
+    assert next(line.split() for line in shown.splitlines() if "core" in line) == ["core", "12"]
     assert "4 core, 1 gpu" in shown
     assert "host[1-2]" in shown
     assert [line.split()[:3] for line in shown.splitlines() if line.startswith("io")] == [["io", "2", "2"]]
