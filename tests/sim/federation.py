@@ -58,7 +58,7 @@ class Federation:
             self._register(name)
         for _ in range(self.clockwork.random.randint(5, 25)):
             self.clockwork.after(self.clockwork.random.uniform(0, TROUBLE_S * 0.8), self._submit)
-        for _ in range(self.clockwork.random.randint(0, 8)):
+        for _ in range(self.clockwork.random.randint(0, 10)):
             self.clockwork.after(self.clockwork.random.uniform(0, TROUBLE_S), self._trouble)
         for name in self.names:
             self.clockwork.after(self.clockwork.random.uniform(0, 3), lambda name=name: self._connect(name))
@@ -171,7 +171,7 @@ class Federation:
             self.clockwork.after(self.clockwork.random.uniform(0.05, 6.0), lambda: self._connect(name))
 
     def _trouble(self) -> None:
-        kind = self.clockwork.random.choice(["link", "agent", "daemon", "deletion", "description"])
+        kind = self.clockwork.random.choice(["link", "agent", "daemon"] * 2 + ["deletion", "description"])
         if kind == "daemon" and self.daemon.up:
             self.daemon.crash()
         elif kind == "agent":

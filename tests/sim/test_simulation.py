@@ -40,7 +40,7 @@ def test_nothing_is_lost_in_very_many_runs(agents: Agents) -> None:
 def test_the_simulation_sees_trouble(agents: Agents) -> None:
     """The run above would prove little if nothing ever went wrong in it."""
     seen: set[str] = set()
-    for seed in range(60):
+    for seed in range(100):
         federation = Federation(seed, agents)
         federation.run()
         seen |= {line.event for lines in federation.daemon.history.values() for line in lines}
