@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
@@ -23,6 +24,9 @@ from rainbowd.net.describing import Describing
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.model import ClusterModel
 from rainbowd.resources.overview import node_kinds, tree_lines
+
+# Of ten thousand nodes it takes a moment, and a description never changes: it goes with the model that it is of.
+_overviews: WeakKeyDictionary[ClusterModel, dict[str, Any]] = WeakKeyDictionary()
 
 
 def satisfy(world: World, asked: Satisfy, names: Iterable[str]) -> SatisfyAnswer:
@@ -62,16 +66,21 @@ def summary(cluster: Cluster, ref: int) -> ClusterShown:
     )
     if model is None:
         return shown
+    overview = _overviews.get(model)
+    if overview is None:
+        overview = _overviews[model] = _overview(model)
+    return shown.model_copy(update=overview)
+
+
+def _overview(model: ClusterModel) -> dict[str, Any]:
     kinds, more = node_kinds(model)
-    return shown.model_copy(
-        update={
-            "counts": figures.counts(model),
-            "kinds": [NodeKind(**asdict(kind)) for kind in kinds],
-            "kinds_more": more,
-            "subsystems": [SubsystemInfo(**told) for told in model.subsystems],
-            "tree": tree_lines(model),
-        }
-    )
+    return {
+        "counts": figures.counts(model),
+        "kinds": [NodeKind(**asdict(kind)) for kind in kinds],
+        "kinds_more": more,
+        "subsystems": [SubsystemInfo(**told) for told in model.subsystems],
+        "tree": tree_lines(model),
+    }
 
 
 class Exports:
