@@ -208,7 +208,7 @@ class ClientSession(Session):
         known = self._services.engine.core.world.clusters.get(cluster)
         if known is None or not self._services.repo.may_go_to(owner, cluster):  # or its name is another's now
             words = f"the output of job {message.job} lay at {cluster}, which was deleted"
-            self.refuse(ErrorCode.NO_OUTPUT, words, message.id)
+            self.refuse(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
             return
         number = known.session
         agent = self._services.sessions.get(number) if number is not None else None

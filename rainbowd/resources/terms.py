@@ -11,6 +11,9 @@ _TOLD = {"needs", "requires", "constraint", "queue"}
 
 def terms_of(request: JobRequest) -> bytes:
     """A JSON object, or nothing at all if the shape says it all, as it does for most jobs."""
+    beyond = (request.needs, request.requires, request.constraint, request.queue, request.image, request.dependencies)
+    if not any(beyond):
+        return b""
     terms = request.model_dump(include=_TOLD, exclude_defaults=True)
     if request.image is not None:
         terms["image"] = True

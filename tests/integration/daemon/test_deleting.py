@@ -86,7 +86,7 @@ async def test_its_users_see_their_jobs_and_can_submit_nothing(federation: Feder
         assert (await client.ask("show_cluster", name=federation.cluster.name))["code"] == "unknown_cluster"
         assert (await client.ask("clusters"))["items"] == []
         output = await client.ask("logs", job=job)
-        assert (output["code"], "was deleted" in output["message"]) == ("no_output", True)
+        assert (output["code"], "was deleted" in output["message"]) == ("unknown_cluster", True)
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
@@ -122,7 +122,7 @@ async def test_who_has_the_name_next_does_not_see_the_old_jobs(new_daemon: Start
             await agent.introduce()
             await agent.run(mine)
             # The name is the same, but the old job's output does not lie with this agent, and it is not asked.
-            assert (await past.ask("logs", job=done))["code"] == "no_output"
+            assert (await past.ask("logs", job=done))["code"] == "unknown_cluster"
             assert [message["type"] for message in agent.left()] == []
         both = ClientPeer(daemon.url, old.token, [new.token])
         async with both:
