@@ -37,12 +37,20 @@ class Want:
     is_leaf: bool = field(init=False)
     is_loose: bool = field(init=False)  # so much of something, wherever it is
     holds_loose: bool = field(init=False)  # nothing but loose things, each of another type
+    held_types: frozenset[str] = field(init=False)
+    touches: frozenset[str] = field(init=False)  # the types that it uses itself
+    closes: frozenset[str] = field(init=False)  # the types whose insides it keeps to itself
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_leaf", not self.demands)
         object.__setattr__(self, "is_loose", not self.demands and not self.requires)
         loose = all(part.is_loose for part, _ in self.demands)
-        types = {part.type for part, _ in self.demands}
+        types = frozenset(part.type for part, _ in self.demands)
+        object.__setattr__(self, "held_types", types)
+        own = frozenset[str]() if self.packed else frozenset((self.type,))
+        object.__setattr__(self, "touches", own.union(*(part.touches for part, _ in self.demands)))
+        closed = own if self.exclusive else frozenset[str]()
+        object.__setattr__(self, "closes", closed.union(*(part.closes for part, _ in self.demands)))
         object.__setattr__(self, "holds_loose", loose and len(types) == len(self.demands) > 0)
 
 
@@ -55,6 +63,37 @@ class Ask:
     constraint: Constraint | None = None
     has_requirements: bool = False
     memory: dict[Any, Any] = field(default_factory=dict)  # the matcher's, shared by all clusters
+    top_types: frozenset[str] = field(init=False)
+    ladder: tuple[Demand, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.ladder = () if self.requires or self.constraint is not None else _ladder(self.needs)
+        self.top_types = frozenset(
+            want.type for alternatives in self.needs for forest in alternatives for want, _ in forest
+        )
+
+
+def _ladder(needs: tuple[tuple[tuple[Demand, ...], ...], ...]) -> tuple[Demand, ...]:
+    """The commonest requests of all: equal tasks, or nodes of which some must hold as much as the others and more.
+
+    What is counted for a rung: nodes (or slots) that suffice for it, and how many are wanted of it and of all above.
+    If that is there on every rung, then everybody can be served. Empty if the request is not like that.
+    """
+    if len(needs) != 1 or len(needs[0]) != 1:
+        return ()
+    (forest,) = needs[0]
+    rungs: list[Demand] = []
+    for want, number in forest:
+        plain = want.holds_loose and not want.requires and (want.type == HOST or (want.packed and len(forest) == 1))
+        if not plain or (rungs and not _exceeds(rungs[-1].want, want)):
+            return ()
+        rungs.append(Demand(want, number + (rungs[-1].number if rungs else 0)))
+    return tuple(rungs)
+
+
+def _exceeds(more: Want, less: Want) -> bool:
+    held = dict(more.demands)
+    return more.exclusive == less.exclusive and all(held.get(part, 0) >= number for part, number in less.demands)
 
 
 def ask_of(request: JobRequest) -> Ask:

@@ -15,6 +15,7 @@ from rainbowd.resources.requirements import Chain, admits, satisfied
 from rainbowd.resources.units import Number, available
 
 FACTS_MAX = 500_000  # remembered for one request; then it starts anew
+GROUPS_MAX = 1_000
 
 # Decides for demands that could want the same vertices.
 Together = Callable[["Capacity", SubtreeClass, Chain, tuple[Demand, ...]], bool]
@@ -28,9 +29,10 @@ class Capacity:
         self._together = together
         self._caps: dict[tuple[Want, Chain], dict[SubtreeClass, Number]] = {}
         self._facts = 0
-        self._footprints: dict[tuple[Want, SubtreeClass], frozenset[str]] = {}
+        self._groups: dict[tuple[Demand, ...], list[list[Demand]]] = {}
         self._admitted: dict[tuple[SubtreeClass, Chain], bool] = {}
-        self._filters = bool(ask.requires) or ask.constraint is not None
+        self._unions: dict[tuple[tuple[Want, ...], Chain], dict[SubtreeClass, Number]] = {}
+        self.filters = bool(ask.requires) or ask.constraint is not None
 
     def inside(self, place: SubtreeClass, chain: Chain) -> Chain:
         """The chain for what the place holds."""
@@ -38,7 +40,7 @@ class Capacity:
 
     def admitted(self, place: SubtreeClass, chain: Chain) -> bool:
         """May the job use this node at all?"""
-        if place.type != HOST or not self._filters:
+        if place.type != HOST or not self.filters:
             return True
         known = self._admitted.get((place, chain))
         if known is None:
@@ -69,9 +71,10 @@ class Capacity:
         """
         if (HOST if want.packed else want.type) not in place.types:
             return 0
-        return self._look_up(want, place, chain, self._known(want, chain))
+        return self._look_up(want, place, chain, self.known(want, chain))
 
-    def _known(self, want: Want, chain: Chain) -> dict[SubtreeClass, Number]:
+    def known(self, want: Want, chain: Chain) -> dict[SubtreeClass, Number]:
+        """What `cap` has found so far."""
         if self._facts > FACTS_MAX:
             self._facts = 0
             self._caps.clear()
@@ -104,35 +107,64 @@ class Capacity:
     def total(self, want: Want, place: SubtreeClass, chain: Chain) -> Number:
         """How many of it fit into what the place holds."""
         within = self.inside(place, chain)
-        known = self._known(want, within)
+        known = self.known(want, within)
         amount: Number = 0
         for child, count in place.children:
             found = known.get(child)
             amount += count * (self._look_up(want, child, within, known) if found is None else found)
         return amount
 
-    def reaches(self, want: Want, place: SubtreeClass, chain: Chain, number: Number) -> bool:
-        """Do so many of it fit into what the place holds? Stops counting as soon as they do."""
+    def total_for_any(self, wants: tuple[Want, ...], place: SubtreeClass, chain: Chain) -> Number:
+        """How many vertices (of leaves: units) in what the place holds could serve one or another of the wants.
+
+        All are of the same type, of which none stands inside another.
+        """
         within = self.inside(place, chain)
-        known = self._known(want, within)
+        known = self._unions.setdefault((wants, within), {})
         amount: Number = 0
         for child, count in place.children:
             found = known.get(child)
             if found is None:
-                if count > 1 or not child.children or child.type in (want.type, HOST):
-                    found = self._look_up(want, child, within, known)
-                elif self.cap_reaches(want, child, within, number - amount):
-                    return True
-                else:
-                    found = self._look_up(want, child, within, known)
+                found = known[child] = self._cap_for_any(wants, child, within)
             amount += count * found
+        return amount
+
+    def _cap_for_any(self, wants: tuple[Want, ...], place: SubtreeClass, chain: Chain) -> Number:
+        kind = wants[0].type
+        if kind not in place.types or not self.admitted(place, chain):
+            return 0
+        if place.type != kind:
+            return self.total_for_any(wants, place, chain)
+        if not any(self.takes(want, place, chain) for want in wants):
+            return 0
+        return available(place.size, place.unit, wants[0].unit) if wants[0].is_leaf else 1
+
+    def reaches(self, want: Want, place: SubtreeClass, chain: Chain, number: Number) -> bool:
+        """Do so many of it fit into what the place holds? Stops counting as soon as they do."""
+        within = self.inside(place, chain) if self._ask.has_requirements else chain
+        known = self.known(want, within)
+        amount: Number = 0
+        for child, count in place.children:
+            found = known.get(child)
+            amount += count * (self._look_up(want, child, within, known) if found is None else found)
             if amount >= number:
                 return True
         return False
 
-    def cap_reaches(self, want: Want, place: SubtreeClass, chain: Chain, number: Number) -> bool:
-        """As `reaches`, for a container that is not itself wanted."""
-        return self.admitted(place, chain) and self.reaches(want, place, chain, number)
+    def vertices(self, kind: str, place: SubtreeClass, chain: Chain) -> dict[tuple[SubtreeClass, Chain], int]:
+        """All vertices of a type in what the place holds and the job may use, by class and by what contains them."""
+        found: dict[tuple[SubtreeClass, Chain], int] = {}
+        stack = [(place, chain, 1)]
+        while stack:
+            one, above, number = stack.pop()
+            within = self.inside(one, above)
+            for child, count in one.children:
+                if kind in child.types and self.admitted(child, within):
+                    if child.type == kind:
+                        found[child, within] = found.get((child, within), 0) + number * count
+                    if kind in child.types_below:
+                        stack.append((child, within, number * count))
+        return found
 
     def slots(self, want: Want, host: SubtreeClass, chain: Chain) -> int:
         """How many of these slots the node holds."""
@@ -154,7 +186,7 @@ class Capacity:
 
     def _holds_inside(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
         """Does the place hold all that one of these must hold?"""
-        if want.holds_loose and not self._filters:
+        if want.holds_loose and not self.filters:
             holders = place.holders
             if not any(part.exclusive and part.type in holders for part, _ in want.demands):
                 return all(place.supply(part.type, part.unit) >= number for part, number in want.demands)
@@ -183,25 +215,24 @@ class Capacity:
         demands = self.settled(place, demands)
         if len(demands) == 1:
             return [[demands[0]]]
-        groups: list[tuple[frozenset[str], list[Demand]]] = []
-        for demand in demands:
-            types = self.footprint(demand.want, place)
-            together = [demand]
-            apart = []
-            for known, members in groups:
-                if known & types:
-                    types |= known
-                    together = members + together
-                else:
-                    apart.append((known, members))
-            groups = [*apart, (types, together)]
-        return [members for _, members in groups]
+        if any(want.closes and not want.closes.isdisjoint(place.holders) for want, _ in demands):
+            return _grouped([(self.footprint(demand.want, place), demand) for demand in demands])
+        key = tuple(demands)
+        known = self._groups.get(key)
+        if known is None:
+            known = _grouped([(demand.want.touches, demand) for demand in demands])
+            if len(self._groups) < GROUPS_MAX:
+                self._groups[key] = known
+        return known
 
     def settled(self, place: SubtreeClass, demands: Sequence[Demand]) -> Sequence[Demand]:
         """Slots where this place has nodes to pack them into; elsewhere, and for what no node holds, their contents."""
-        if not any(want.packed for want, _ in demands):
+        packed = [want for want, _ in demands if want.packed]
+        if not packed:
             return demands
         in_hosts = place.below_type(HOST) if HOST in place.types_below else frozenset[str]()
+        if all(want.held_types <= in_hosts for want in packed):
+            return demands
         plain: list[Demand] = []
         for demand in demands:
             want, count = demand
@@ -225,15 +256,23 @@ class Capacity:
 
     def footprint(self, want: Want, place: SubtreeClass) -> frozenset[str]:
         """The types of vertex that it could use up in what the place holds."""
-        key = (want, place)
-        known = self._footprints.get(key)
-        if known is None:
-            parts = [self.footprint(part, place) for part, _ in want.demands]
-            own = frozenset[str]() if want.packed else frozenset((want.type,))
-            if want.exclusive and not want.packed:
-                own |= place.below_type(want.type)
-            known = self._footprints[key] = own.union(*parts)
-        return known
+        closing = want.closes & place.holders
+        return want.touches.union(*(place.below_type(kind) for kind in closing)) if closing else want.touches
+
+
+def _grouped(demands: Sequence[tuple[frozenset[str], Demand]]) -> list[list[Demand]]:
+    groups: list[tuple[frozenset[str], list[Demand]]] = []
+    for types, demand in demands:
+        together = [demand]
+        apart = []
+        for known, members in groups:
+            if known & types:
+                types |= known
+                together = members + together
+            else:
+                apart.append((known, members))
+        groups = [*apart, (types, together)]
+    return [members for _, members in groups]
 
 
 def times(demands: Sequence[Demand], number: int) -> tuple[Demand, ...]:

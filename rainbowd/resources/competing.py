@@ -5,10 +5,9 @@ cores of the same node, two kinds of slot on the same nodes) is decided by the f
 that a subtree can hold, of which only those are kept that no other exceeds.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import gcd, lcm, prod
 
 import igraph  # type: ignore[import-untyped]
@@ -21,6 +20,7 @@ from rainbowd.resources.requirements import Chain
 from rainbowd.resources.units import Number, available
 
 STEPS_MAX = 50_000  # combinations looked at for one question: a tenth of a second at most
+HALL_MAX = 4  # of more, a flow is found sooner than all of their subsets are looked at
 EXACT_FLOAT_MAX = 2**53  # igraph counts flows in floats
 
 Vector = tuple[Number, ...]
@@ -44,48 +44,43 @@ def fits_together(capacity: Capacity, place: SubtreeClass, chain: Chain, group: 
 
 def _as_flow(capacity: Capacity, place: SubtreeClass, chain: Chain, group: Items) -> bool | None:
     """None if it is not that simple."""
-    kind = group[0].want.type
-    if any(want.packed or want.type != kind for want, _ in group):
+    kind, unit = group[0].want.type, group[0].want.unit
+    wants = tuple(want for want, _ in group)
+    if kind in place.nesting or any(want.packed or want.type != kind or want.unit != unit for want in wants):
         return None
-    units = {want.unit for want, _ in group}
-    supplies = _supplies(capacity, kind, place, chain)
-    if all(want.is_leaf for want, _ in group):
-        if any(want.exclusive for want, _ in group) and any(one.children for one, _ in supplies):
+    if all(want.is_leaf for want in wants):
+        if kind in place.holders and any(want.exclusive for want in wants):
             return None
-        if len(units) > 1:
-            return None
-        (unit,) = units
-        amounts = [available(one.size, one.unit, unit) * count for (one, _), count in supplies.items()]
-        may = capacity.suits
-    elif kind in place.nesting or any(one.size != 1 for one, _ in supplies):
+    elif kind in place.sized:
         return None
-    else:
-        amounts = list(supplies.values())
-        may = capacity.takes
-    allowed = [[may(want, one, above) for one, above in supplies] for want, _ in group]
-    return _flows([count for _, count in group], amounts, allowed)
+    if len(group) <= HALL_MAX:
+        return _enough_for_every_subset(capacity, place, chain, group)
+    return _flows(capacity, place, chain, group)
 
 
-def _supplies(capacity: Capacity, kind: str, place: SubtreeClass, chain: Chain) -> Counter[tuple[SubtreeClass, Chain]]:
-    """All vertices of the type in what the place holds, by class and by what contains them."""
-    found: Counter[tuple[SubtreeClass, Chain]] = Counter()
-    stack = [(place, chain, 1)]
-    while stack:
-        one, above, number = stack.pop()
-        within = capacity.inside(one, above)
-        for child, count in one.children:
-            if kind in child.types and capacity.admitted(child, within):
-                if child.type == kind:
-                    found[child, within] += number * count
-                stack.append((child, within, number * count))
-    return found
+def _enough_for_every_subset(capacity: Capacity, place: SubtreeClass, chain: Chain, group: Items) -> bool:
+    """Hall's theorem: everybody can be served if and only if no subset wants more than there is for it.
+
+    That each alone can be served is known already.
+    """
+    for size in range(2, len(group) + 1):
+        for subset in combinations(group, size):
+            wants = tuple(want for want, _ in subset)
+            if capacity.total_for_any(wants, place, chain) < sum(number for _, number in subset):
+                return False
+    return True
 
 
-def _flows(needed: list[int], amounts: list[Number], allowed: list[list[bool]]) -> bool:
-    total = sum(needed)
+def _flows(capacity: Capacity, place: SubtreeClass, chain: Chain, group: Items) -> bool:
+    supplies = capacity.vertices(group[0].want.type, place, chain)
+    leaves = all(want.is_leaf for want, _ in group)
+    unit = group[0].want.unit
+    amounts: list[Number] = [
+        available(one.size, one.unit, unit) * count if leaves else count for (one, _), count in supplies.items()
+    ]
     scale = lcm(*(Fraction(amount).denominator for amount in amounts)) if amounts else 1
-    wanted = [count * scale for count in needed]
-    offered = [min(int(amount * scale), total * scale) for amount in amounts]
+    wanted = [number * scale for _, number in group]
+    offered = [min(int(amount * scale), sum(wanted)) for amount in amounts]
     common = gcd(*wanted, *offered) or 1
     wanted, offered = [count // common for count in wanted], [amount // common for amount in offered]
     if sum(wanted) >= EXACT_FLOAT_MAX:
@@ -94,9 +89,9 @@ def _flows(needed: list[int], amounts: list[Number], allowed: list[list[bool]]) 
     edges = [(source, row) for row in range(len(wanted))]
     edges += [(len(wanted) + column, sink) for column in range(len(offered))]
     limits = [*wanted, *offered]
-    for row, permitted in enumerate(allowed):
-        for column, may in enumerate(permitted):
-            if may:
+    for row, (want, _) in enumerate(group):
+        for column, (one, above) in enumerate(supplies):
+            if capacity.takes(want, one, above):
                 edges.append((row, len(wanted) + column))
                 limits.append(min(wanted[row], offered[column]))
     graph = igraph.Graph(sink + 1, edges, directed=True)

@@ -29,7 +29,7 @@ class ResourceGraph:
     """Vertices in an order in which each comes after its parent; the first is the root, and the only one.
 
     `names` are host names, of vertices of type `node` (by vertex); `ranks` likewise. `down` are vertices that are
-    known to be out of service: they and what they hold are not counted.
+    known to be out of service: a state, not a size, so they are counted, and only told of.
     """
 
     ids: list[str] = field(default_factory=list)

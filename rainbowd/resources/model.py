@@ -19,6 +19,8 @@ from rainbowd.resources.graph import Scalar
 from rainbowd.resources.traits import Trait
 from rainbowd.resources.units import Number, available, exact
 
+TYPES_REMEMBERED_MAX = 64
+
 
 class UnreadableDescriptionError(Exception):
     """A stored description is not of a kind that this version knows."""
@@ -50,6 +52,12 @@ class SubtreeClass:
         """Types of which one holds another of the same type, somewhere in here."""
         own = {self.type} & self.types_below
         return frozenset(own).union(*(child.nesting for child, _ in self.children))
+
+    @cached_property
+    def sized(self) -> frozenset[str]:
+        """Types of which some vertex in here has another size than 1."""
+        own = {self.type} if self.size != 1 else set()
+        return frozenset(own).union(*(child.sized for child, _ in self.children))
 
     @cached_property
     def holders(self) -> frozenset[str]:
@@ -115,10 +123,19 @@ class SubtreeClass:
                 found[name] += amount * count  # type: ignore[assignment]
         return dict(found)
 
+    @cached_property
+    def _below(self) -> dict[str, frozenset[str]]:
+        return {}
+
     def below_type(self, name: str) -> frozenset[str]:
         """The types that vertices of the named type hold, anywhere in here (itself included)."""
-        own = self.types_below if self.type == name else frozenset[str]()
-        return own.union(*(child.below_type(name) for child, _ in self.children if name in child.types))
+        known = self._below.get(name)
+        if known is None:
+            own = self.types_below if self.type == name else frozenset[str]()
+            known = own.union(*(child.below_type(name) for child, _ in self.children if name in child.types))
+            if len(self._below) < TYPES_REMEMBERED_MAX:  # a request may name any type
+                self._below[name] = known
+        return known
 
 
 @dataclass(slots=True)
@@ -212,7 +229,8 @@ class ClassTable:
         )
         # Worked out now, where it delays nobody: the first request would have to otherwise.
         whole = model.universe
-        _ = whole.types, whole.nesting, whole.holders, whole.supplies, whole.host_peaks
+        _ = whole.types, whole.nesting, whole.holders, whole.sized, whole.supplies, whole.host_peaks
+        whole.below_type(HOST)
         return model
 
     def intern(

@@ -12,18 +12,20 @@ from rainbowd.resources.units import available
 
 def ruled_out(root: SubtreeClass, forest: Sequence[Demand]) -> Verdict | None:
     """Why it can never be, if that can be told from the summaries; None says nothing yet."""
+    peaks = root.host_peaks
     for want, count in forest:
-        if want.packed:
-            where = f" on one node for a {want.noun}"
-        elif want.type == HOST:
-            hosts = root.supply(HOST, "")
-            if hosts < count:
+        if not want.packed:
+            if want.type != HOST:
+                continue
+            if (hosts := root.supply(HOST, "")) < count:
                 return shortage(count, want, "", hosts)
-            where = " on one node"
-        else:
-            continue
         for part, number in want.demands:
-            peak = root.host_peaks.get(part.type)
-            if peak is not None and part.is_leaf and available(*peak, part.unit) < number:
-                return shortage(number, part, where, available(*peak, part.unit))
+            peak = peaks.get(part.type)
+            if peak is None or not part.is_leaf:
+                continue
+            most = peak[0] if peak[1] == part.unit else available(*peak, part.unit)
+            if most < number:
+                return shortage(
+                    number, part, f" on one node for a {want.noun}" if want.packed else " on one node", most
+                )
     return None

@@ -59,9 +59,7 @@ def _too_few(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, 
         if most < amount and (best is None or most * best[1].number < best[0] * amount):
             best = (most, Demand(inner, amount))
     if best is None:
-        room = capacity.total(want, place, chain)
-        words = f"needs {_count(count, want)}{where} {_holding(want)}, it has {_number(room)}"
-        return Verdict(False, words, count, _plain(room))
+        return _no_room(capacity, place, chain, want, count, where)
     inner, amount = best[1]
     one, above = max(suiting, key=lambda key: capacity.total(inner, *key))
     return _too_few(capacity, one, above, inner, amount, f" on one {want.type}")
@@ -79,10 +77,21 @@ def _too_few_slots(capacity: Capacity, place: SubtreeClass, chain: Chain, want: 
                 host, above = max(hosts, key=lambda key: capacity.total(inner, *key))
                 return _too_few(capacity, host, above, inner, amount, f" on one node for a {want.noun}")
             return shortage(amount, inner, f" on one node for a {want.noun}", held)
-    room = capacity.total(want, place, chain)
-    words = f"needs {count} {want.noun}{'' if count == 1 else 's'} of this size, it holds {_number(room)}"
-    if room == 0 and want.requires:
-        words = f"needs a node with {in_words(want.requires)} for a {want.noun}, it has none"
+    if want.requires and capacity.total(want, place, chain) == 0:
+        return Verdict(False, f"needs a node with {in_words(want.requires)} for a {want.noun}, it has none", count, 0)
+    return _no_room(capacity, place, chain, want, count)
+
+
+def _no_room(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, count: int, where: str = "") -> Verdict:
+    return short_of_room(want, count, capacity.total(want, place, chain), where)
+
+
+def short_of_room(want: Want, count: int, room: Number, where: str = "") -> Verdict:
+    """Some of them fit, but not that many."""
+    if want.packed:
+        words = f"needs {_count(count, want)} of this size, it holds {_number(room)}"
+    else:
+        words = f"needs {_count(count, want)}{where} {_holding(want)}, it has {_number(room)}"
     return Verdict(False, words, count, _plain(room))
 
 

@@ -1,12 +1,14 @@
 """Amounts of memory and the like: 4 GB asked of a pool of 64 GiB. Other units are only names that must agree."""
 
 from fractions import Fraction
+from functools import lru_cache
 
 Number = int | Fraction
 
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5, "e": 6}
 
 
+@lru_cache(maxsize=256)
 def factor(unit: str) -> int | None:
     """Bytes in one of these, or None if it is no unit of bytes."""
     text = unit.strip().lower()
@@ -38,5 +40,7 @@ def available(size: Number, unit: str, wanted_unit: str) -> Number:
         return 0
     if mine == theirs:
         return size
-    amount = Fraction(size) * mine / theirs
-    return int(amount) if amount.denominator == 1 else amount
+    if isinstance(size, int):
+        whole, rest = divmod(size * mine, theirs)
+        return whole if rest == 0 else Fraction(size * mine, theirs)
+    return size * mine / theirs

@@ -104,7 +104,7 @@ def read(document: Document) -> ResourceGraph:
     del positions
     if vertices.down:
         down = sorted((str(vertices.ids[one]) for one in vertices.down), key=natural.key)
-        warnings.append(f"out of service, and not counted: {listed(down)}")
+        warnings.append(f"out of service at the moment, and counted all the same: {listed(down)}")
     return tree.grown(vertices, parents, warnings, left_out)
 
 

@@ -78,7 +78,7 @@ class Trunk:
         tree.index(ids)
         down = sorted((ids[one] for one in self._vertices.down), key=natural.key)
         if down:
-            warnings.append(f"out of service, and not counted: {listed(down)}")
+            warnings.append(f"out of service at the moment, and counted all the same: {listed(down)}")
         return tree.grown(self._vertices, self._parents, warnings)
 
 

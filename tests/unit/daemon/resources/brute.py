@@ -39,6 +39,7 @@ class Thing:
     exclusive: bool
     parent: "Thing | None"
     slot: object | None  # things with the same slot come from one node, as far as nodes hold such things
+    copy: int = 0  # other copies may stand on the same vertex, unless one of them wants it for itself
     twin: "Thing | None" = None  # an equal thing before it: it needs no earlier vertex than that
 
     def ancestors(self) -> Iterator["Thing"]:
@@ -61,14 +62,20 @@ def fits(root: Vertex, forest: list[Resource], may_use: "frozenset[Vertex] | Non
     """`may_use` are the nodes that a constraint or a requirement of the whole job lets it use."""
     every = numbered(root)
     things: list[Thing] = []
-    for _ in range(copies):
+    for copy in range(copies):
         for resource in forest:
-            _expand(resource, None, False, False, None, things)
+            _expand(resource, None, False, False, None, things, copy)
     return _place(things, 0, every, {}, may_use)
 
 
 def _expand(
-    resource: Resource, parent: Thing | None, in_slot: bool, in_node: bool, slot: object | None, things: list[Thing]
+    resource: Resource,
+    parent: Thing | None,
+    in_slot: bool,
+    in_node: bool,
+    slot: object | None,
+    things: list[Thing],
+    copy: int,
 ) -> None:
     twin: Thing | None = None
     for _ in range(least(resource.count)):
@@ -76,14 +83,14 @@ def _expand(
             packed = not in_node and not _holds(resource, "node")
             inner = object() if packed else slot
             for child in resource.children:
-                _expand(child, parent, True, in_node, inner, things)
+                _expand(child, parent, True, in_node, inner, things, copy)
             continue
         exclusive = in_slot if resource.exclusive is None else resource.exclusive
-        thing = Thing(resource, exclusive, parent, slot, twin if not resource.children else None)
+        thing = Thing(resource, exclusive, parent, slot, copy, twin if not resource.children else None)
         things.append(thing)
         twin = thing
         for child in resource.children:
-            _expand(child, thing, in_slot, in_node or resource.type == "node", None, things)
+            _expand(child, thing, in_slot, in_node or resource.type == "node", None, things, copy)
 
 
 def _holds(resource: Resource, kind: str) -> bool:
@@ -121,7 +128,9 @@ def _may(
         return False
     here = [other for other, where in placed.items() if where is vertex]
     if thing.resource.children:
-        if here:
+        if any(other.copy == thing.copy or other.exclusive or thing.exclusive for other in here):
+            return False
+        if any(not other.resource.children for other in here):
             return False
     elif any(other.resource.children for other in here) or len(here) >= vertex.size:
         return False

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
+from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.resources import Resource
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.match import GraphMatcher
@@ -49,15 +50,47 @@ def agree_in_a_crowd(dice: Random) -> str | None:
     return f"{picture(root, forest)}\n{verdict}"
 
 
+def agree_on_commands(dice: Random) -> str | None:
+    """`rainbow submit -N … -n … -c … -g …`, spelled out."""
+    root = worlds.cluster(dice)
+    tasks = dice.randint(1, 4)
+    nodes = dice.choice([None, *range(1, tasks + 1)])
+    cores, gpus, alone = dice.randint(1, 2), dice.choice([0, 0, 1]), worlds.seldom(dice, 4)
+    shape = Shape(nodes=nodes, tasks=tasks, cores_per_task=cores, gpus_per_task=gpus, exclusive=alone)
+
+    def of_tasks(number: int) -> list[Resource]:
+        parts = [Resource(type="core", count=cores * number)]
+        return [*parts, Resource(type="gpu", count=gpus * number)] if gpus else parts
+
+    if nodes is None:
+        forest = [Resource(type="slot", count=tasks, children=of_tasks(1))]
+    else:
+        shares = [len(range(place, tasks, nodes)) for place in range(nodes)]
+        forest = [Resource(type="node", exclusive=alone, children=of_tasks(share)) for share in shares]
+    verdict = GraphMatcher().match(ask_of(JobRequest(command=["a"], shape=shape)), worlds.model_of(root))
+    if verdict.fits == brute.fits(root, forest) and (verdict.fits or verdict.reason):
+        return None
+    return f"{picture(root, forest)}\n{shape!r}\n{verdict}"
+
+
 def agree_on_instances(dice: Random) -> str | None:
-    root, forest = worlds.cluster(dice), worlds.forest(dice, things_max=2)
-    verdict = GraphMatcher().measure(ask_of(worlds.request(forest)), worlds.model_of(root))
-    if not verdict.fits or verdict.instances > 3:
+    """As many copies as it says do fit; and, where the parts do not compete with each other, not one more."""
+    root = worlds.cluster(dice)
+    forest = [worlds.resource(dice)]
+    if worlds.size(forest[0]) > 3:
         return None
+    model = worlds.model_of(root)
+    verdict = GraphMatcher().measure(ask_of(worlds.request(forest)), model)
     number = verdict.instances
-    if brute.fits(root, forest, copies=number) and not brute.fits(root, forest, copies=number + 1):
+    if not verdict.fits or number * worlds.size(forest[0]) > 7:
         return None
-    return f"{picture(root, forest)}\n{verdict}"
+    if not brute.fits(root, forest, copies=number):
+        return f"{picture(root, forest)}\n{verdict}"
+    crowded = len(forest[0].children) > 1 or any(len(child.children) > 1 for child in forest[0].children)
+    crowded |= bool(model.root.nesting)
+    if not crowded and brute.fits(root, forest, copies=number + 1):
+        return f"{picture(root, forest)}\n{verdict}"
+    return None
 
 
 def agree_under_a_constraint(dice: Random) -> str | None:
@@ -73,7 +106,7 @@ def agree_under_a_constraint(dice: Random) -> str | None:
     return f"{picture(root, forest)}\n{constraint!r}\n{requires!r}\n{verdict}"
 
 
-QUESTIONS = [agree, agree_in_a_crowd, agree_on_instances, agree_under_a_constraint]
+QUESTIONS = [agree, agree_on_commands, agree_in_a_crowd, agree_on_instances, agree_under_a_constraint]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -68,7 +68,7 @@ def test_all_that_fluxion_may_say_of_a_vertex() -> None:
     assert graph.names == {1: "hetchy1", 3: "node4"}
     assert graph.ranks == {1: 7}
     assert graph.down == {2}
-    assert graph.warnings == ["out of service, and not counted: '2'"]
+    assert graph.warnings == ["out of service at the moment, and counted all the same: '2'"]
 
 
 def test_what_else_a_vertex_says_is_an_attribute() -> None:

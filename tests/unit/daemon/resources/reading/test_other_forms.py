@@ -139,7 +139,7 @@ def test_nodes_that_are_down_and_words_that_are_not_known() -> None:
     assert [graph.ids[vertex] for vertex in graph.down] == ["node/n"]
     assert graph.warnings == [
         "not understood, and left out of every node: 'colour'",
-        "out of service, and not counted: 'node/n'",
+        "out of service at the moment, and counted all the same: 'node/n'",
     ]
 
 
@@ -213,7 +213,7 @@ def test_what_kubectl_prints() -> None:
     assert totals(graph) == {"cluster": 1, "node": 3, "core": 21, "gpu": 6, "memory": 3 * 31 * 2**30}
     assert Kind("node", attributes=(("kubernetes.io/arch", "amd64"),)) in graph.kinds
     assert sorted(graph.names[vertex] for vertex in graph.down) == ["b", "c"]
-    assert graph.warnings == ["out of service, and not counted: 'node/b', 'node/c'"]
+    assert graph.warnings == ["out of service at the moment, and counted all the same: 'node/b', 'node/c'"]
 
 
 def test_capacity_where_nothing_is_allocatable() -> None:

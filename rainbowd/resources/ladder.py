@@ -1,0 +1,38 @@
+"""The commonest requests, over a thousand clusters: one sum over each cluster's kinds of node."""
+
+from rainbowd.core.ports import Verdict
+from rainbowd.resources.asking import Demand
+from rainbowd.resources.capacity import Capacity
+from rainbowd.resources.classes import HOST
+from rainbowd.resources.model import SubtreeClass
+from rainbowd.resources.pruning import ruled_out
+from rainbowd.resources.reasons import short_of_room
+from rainbowd.resources.units import Number
+
+FITS = Verdict(True)
+
+
+class Ladder:
+    """`rungs` as in `Ask.ladder`. Knows nothing that `Capacity` does not; it only asks in one go."""
+
+    def __init__(self, capacity: Capacity, rungs: tuple[Demand, ...]) -> None:
+        self._rungs = [(want, number, capacity.known(want, ())) for want, number in rungs]
+        self._capacity = capacity
+        self._held_types = rungs[0].want.held_types if rungs[0].want.packed else frozenset[str]()
+
+    def verdict(self, root: SubtreeClass) -> Verdict | None:
+        """None where the cluster is not of the usual kind: then the general way is gone."""
+        if root.type == HOST or HOST in root.nesting or not self._held_types <= root.below_type(HOST):
+            return None
+        for want, number, known in self._rungs:
+            room: Number = 0
+            for child, count in root.children:
+                found = known.get(child)
+                room += count * (self._capacity.cap(want, child, ()) if found is None else found)
+                if room >= number:
+                    break
+            else:
+                if room == 0 and (verdict := ruled_out(root, (Demand(want, number),))) is not None:
+                    return verdict  # none is large enough: the largest tells what is missing there
+                return short_of_room(want, number, room)
+        return FITS
