@@ -110,7 +110,8 @@ def main() -> None:
 
 
 def _be_modest(bounds: Bounds) -> None:
-    os.nice(_NICENESS)
+    with suppress(PermissionError):  # a unit of systemd may forbid it
+        os.nice(_NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (bounds.memory_bytes, bounds.memory_bytes))
     # Whoever started it ends it in time; this is for when that one has died.
     resource.setrlimit(resource.RLIMIT_CPU, (bounds.cpu_s, bounds.cpu_s))
