@@ -29,6 +29,7 @@ def check(world: World) -> None:
             _must(auction.attempt == job.attempt, f"{job.id} has an auction of another attempt")
             for name in auction.asked | {bid.cluster for bid in auction.ranking}:
                 _must(world.clusters[name].online, f"{job.id} waits for {name}, which is offline")
+            _must(set(auction.queue) <= set(world.clusters), f"{job.id} would ask a cluster that was deleted")
         if job.state is JobState.PENDING:
             _must(job.cluster is None, f"{job.id} is pending at {job.cluster}")
             waits = job.id in world.waiting
