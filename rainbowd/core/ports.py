@@ -1,6 +1,6 @@
 """What the core asks of the resource model, and nothing about how it answers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,6 +28,10 @@ class Matcher(Protocol):
 
         `ask` is what a job asks for, prepared once; like `resources` it is opaque to the core.
         """
+        ...
+
+    def match_all(self, ask: Any, clusters: Iterable[Any]) -> Sequence[Verdict]:
+        """The same for many clusters, in their order."""
         ...
 
     def measure(self, ask: Any, resources: Any) -> Verdict:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rainbowd.core.grants import deleted_name
-from rainbowd.core.state import Job, World
+from rainbowd.core.state import Cluster, Job, World
 
 
 @dataclass(slots=True)
@@ -37,22 +37,24 @@ class Survey:
 
 def survey(world: World, job: Job) -> Survey:
     found = Survey()
+    described: list[Cluster] = []
     for name in job.grants:
         cluster = world.clusters.get(name)
         if cluster is None:
             if (gone := deleted_name(name)) is not None:
                 found.left_out[gone] = "was deleted"
-            continue
-        if cluster.resources is None:
+        elif cluster.resources is None:
             found.undescribed.append(name)
             found.left_out[name] = "offline, and has not described its resources yet"
-            continue
-        verdict = world.matcher.match(job.ask, cluster.resources)
-        if not verdict.fits:
-            found.left_out[name] = verdict.reason
-        elif cluster.online:
-            found.candidates.append(name)
         else:
-            found.offline.append(name)
-            found.left_out[name] = "offline"
+            described.append(cluster)
+    verdicts = world.matcher.match_all(job.ask, [cluster.resources for cluster in described])
+    for cluster, verdict in zip(described, verdicts, strict=True):
+        if not verdict.fits:
+            found.left_out[cluster.name] = verdict.reason
+        elif cluster.online:
+            found.candidates.append(cluster.name)
+        else:
+            found.offline.append(cluster.name)
+            found.left_out[cluster.name] = "offline"
     return found

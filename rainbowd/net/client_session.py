@@ -15,6 +15,7 @@ from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.job import TERMINAL_STATES, JobState
 from rainbow_protocol.messages import client as wire
 from rainbow_protocol.messages.common import Error, Goodbye, error
+from rainbow_protocol.program import why_never
 from rainbowd import __version__
 from rainbowd.core import commands
 from rainbowd.net import explaining, showing, translate
@@ -131,6 +132,10 @@ class ClientSession(Session):
             if strange := sorted(named - self._grants.usable):
                 words = f"cluster {strange[0]!r} does not exist, or you have no token for it"
                 refused[position] = wire.SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, words))
+                continue
+            request = submission.request
+            if request.program is not None and (never := why_never(request.program, len(request.needs or ()))):
+                refused[position] = wire.SubmitResult(error=error(ErrorCode.INVALID, f"request.program: {never}"))
                 continue
             # A job belongs to the tokens of the clusters that it may go to, and to no others.
             belongs_to = self._grants.owner(named)

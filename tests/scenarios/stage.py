@@ -15,9 +15,9 @@ from rainbowd.core.machine import Core
 from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import TERMINAL
-from rainbowd.resources.totals import Totals, TotalsMatcher
 from tests.sim.daemon import on_disk
 from tests.sim.described import told
+from tests.totals import Totals, TotalsMatcher
 
 GRANTS = ("large", "medium", "small", "tiny")
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
-from rainbowd.resources.totals import Totals
 from tests.sim.clockwork import Clockwork
 from tests.sim.described import told
+from tests.totals import Totals
 
 Send = Callable[[cmd.Command], None]
 

@@ -10,8 +10,8 @@ from rainbowd.core.machine import Core
 from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings
 from rainbowd.core.transitions import STARTED, TERMINAL
-from rainbowd.resources.totals import TotalsMatcher
 from tests.sim.clockwork import Clockwork
+from tests.totals import TotalsMatcher
 
 _FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
 _KEPT = [field.name for field in fields(Job) if field.name not in _FORGOTTEN]

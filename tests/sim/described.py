@@ -3,7 +3,7 @@
 from typing import Literal
 
 from rainbowd.core.commands import Description
-from rainbowd.resources.totals import Totals
+from tests.totals import Totals
 
 
 def told(totals: Totals, by: Literal["registration", "agent"] = "registration") -> Description:

@@ -8,12 +8,12 @@ from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.core.state import Settings, Shape
 from rainbowd.core.transitions import TERMINAL
-from rainbowd.resources.totals import Totals
 from tests.sim.agent import AgentModel
 from tests.sim.clockwork import Clockwork, Network
 from tests.sim.daemon import Daemon
 from tests.sim.described import told
 from tests.sim.real_agent import SHAPES, RealAgent
+from tests.totals import Totals
 
 TROUBLE_S = 40.0
 CALM_STEPS_MAX = 200_000

@@ -17,9 +17,9 @@ from rainbow_agent.core.pricing import Prices
 from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.core.state import Shape as DaemonShape
-from rainbowd.resources.totals import Totals as DaemonTotals
 from tests.sim.clockwork import Clockwork
 from tests.sim.described import told
+from tests.totals import Totals as DaemonTotals
 
 Send = Callable[[cmd.Command], None]
 

@@ -224,3 +224,12 @@ async def test_a_no_is_kept_with_its_reason_and_the_job_waits(federation: Federa
     assert explanation["state"] == "pending"
     assert [(bid["answer"], bid["reason"]) for bid in explanation["bids"]] == [("no", "maintenance until noon")]
     assert "maintenance until noon" in explanation["reason"]
+
+
+async def test_a_program_that_could_never_run_is_no_job(federation: Federation) -> None:
+    task = {"name": "a", "command": ["true"], "depends_on": ["b"]}
+    refused, taken = await federation.client.submit_all([item(program={"tasks": [task]}), item()])
+    assert refused["error"]["code"] == "invalid"
+    assert refused["error"]["message"] == "request.program: a task waits for 'b', which is not there"
+    assert taken["state"] == "offered"
+    assert len((await federation.client.ask("list"))["items"]) == 1

@@ -13,7 +13,7 @@ from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import JobState
 from rainbowd.net.auth import fingerprint, owner_of
-from rainbowd.resources.totals import TotalsMatcher
+from tests.totals import TotalsMatcher
 
 _ids = JobIds()
 _serials = count(1)

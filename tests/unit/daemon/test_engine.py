@@ -14,8 +14,8 @@ from rainbowd.core import effects as fx
 from rainbowd.core.commands import AgentReady, AgentState, Cancel, Known, NewJob, Origin, Submit
 from rainbowd.core.transitions import JobState
 from rainbowd.engine import Engine, steady_clock
-from rainbowd.resources.totals import Totals
 from tests.sim.described import told
+from tests.totals import Totals
 from tests.unit.daemon import made
 
 

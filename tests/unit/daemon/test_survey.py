@@ -2,7 +2,7 @@
 
 from rainbowd.core.state import Cluster, Job, Shape, World
 from rainbowd.core.survey import Survey, survey
-from rainbowd.resources.totals import Totals
+from tests.totals import Totals
 from tests.unit.daemon import made
 
 SMALL, BIG = Totals(1, 1), Totals(4, 8)

@@ -1,11 +1,17 @@
-"""The matcher for clusters that are described as totals, against one that really puts every task somewhere."""
+"""Clusters that told counts only, against putting every task somewhere; and the tests' own twin of the matcher."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rainbow_protocol import job as wire
+from rainbowd.core.ports import Verdict
 from rainbowd.core.state import Shape
-from rainbowd.resources.totals import Totals, TotalsMatcher
+from rainbowd.resources.asking import ask_of
+from rainbowd.resources.classes import from_totals
+from rainbowd.resources.match import GraphMatcher
+from rainbowd.resources.model import ClassTable
+from tests.totals import Totals, TotalsMatcher
 
 _totals = st.builds(Totals, nodes=st.integers(1, 4), cores_per_node=st.integers(1, 6), gpus_per_node=st.integers(0, 3))
 _shapes = st.builds(
@@ -33,18 +39,29 @@ def place(shape: Shape, have: Totals) -> bool:
     return True
 
 
+def match(shape: Shape, have: Totals) -> Verdict:
+    asked = wire.Shape(
+        nodes=shape.nodes,
+        tasks=shape.tasks,
+        cores_per_task=shape.cores_per_task,
+        gpus_per_task=shape.gpus_per_task,
+    )
+    model = ClassTable().load(from_totals(have.nodes, have.cores_per_node, have.gpus_per_node))
+    return GraphMatcher().match(ask_of(wire.JobRequest(command=["true"], shape=asked)), model)
+
+
 @given(_shapes, _totals)
 def test_a_job_fits_exactly_when_its_tasks_can_be_placed(shape: Shape, have: Totals) -> None:
-    verdict = TotalsMatcher().match(shape, have)
-    assert verdict.fits == place(shape, have)
+    verdict = match(shape, have)
+    assert verdict.fits == place(shape, have) == TotalsMatcher().match(shape, have).fits
     assert bool(verdict.reason) != verdict.fits
 
 
 @given(_shapes, _totals)
 def test_more_of_everything_never_makes_a_job_impossible(shape: Shape, have: Totals) -> None:
     bigger = Totals(have.nodes + 1, have.cores_per_node + 1, have.gpus_per_node + 1)
-    if TotalsMatcher().match(shape, have).fits:
-        assert TotalsMatcher().match(shape, bigger).fits
+    if match(shape, have).fits:
+        assert match(shape, bigger).fits
 
 
 @pytest.mark.parametrize(
@@ -55,11 +72,11 @@ def test_more_of_everything_never_makes_a_job_impossible(shape: Shape, have: Tot
         (Shape(tasks=9), "9 tasks", "8"),
         (Shape(tasks=3, gpus_per_task=1), "3 tasks", "2"),
         (Shape(nodes=3, tasks=3), "3 nodes", "2"),
-        (Shape(nodes=2, tasks=9), "5 tasks", "4"),
+        (Shape(nodes=2, tasks=9), "5 cores", "4"),
     ],
 )
 def test_a_no_says_how_much_is_needed_and_how_much_there_is(shape: Shape, needed: str, have: str) -> None:
-    verdict = TotalsMatcher().match(shape, Totals(nodes=2, cores_per_node=4, gpus_per_node=1))
+    verdict = match(shape, Totals(nodes=2, cores_per_node=4, gpus_per_node=1))
     assert not verdict.fits
     assert f"needs {needed}" in verdict.reason
     assert verdict.reason.endswith(have)
@@ -67,5 +84,5 @@ def test_a_no_says_how_much_is_needed_and_how_much_there_is(shape: Shape, needed
 
 def test_the_largest_numbers_of_the_protocol_are_compared_exactly() -> None:
     huge = Totals(nodes=1_000_000, cores_per_node=100_000)
-    assert TotalsMatcher().match(Shape(tasks=10_000_000, cores_per_task=10_000), huge).fits
-    assert not TotalsMatcher().match(Shape(tasks=10_000_000, cores_per_task=10_001), huge).fits
+    assert match(Shape(tasks=10_000_000, cores_per_task=10_000), huge).fits
+    assert not match(Shape(tasks=10_000_000, cores_per_task=10_001), huge).fits

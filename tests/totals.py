@@ -1,5 +1,6 @@
-"""Clusters as totals: so many equal nodes. A task never spans nodes, so a 65-core task needs a 65-core node."""
+"""The matcher's twin for tests of the core: clusters as so many equal nodes, and nothing else."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,12 @@ class Totals:
 class TotalsMatcher:
     """The `Matcher` for clusters that are described by `Totals`."""
 
+    def match_all(self, shape: Shape, clusters: Iterable[Any]) -> list[Verdict]:
+        return [self.match(shape, resources) for resources in clusters]
+
+    def measure(self, shape: Shape, resources: Any) -> Verdict:
+        return self.match(shape, resources)
+
     def match(self, shape: Shape, resources: Any) -> Verdict:
         if not isinstance(resources, Totals):
             raise TypeError(f"expected Totals, got {type(resources).__name__}")
@@ -37,9 +44,6 @@ class TotalsMatcher:
         if fullest > per_node:
             return _no(fullest, "task", "of this size on one node", per_node, "a node holds")
         return _FITS
-
-    def measure(self, shape: Shape, resources: Any) -> Verdict:
-        return self.match(shape, resources)
 
 
 def tasks_per_node(shape: Shape, resources: Totals) -> int:
