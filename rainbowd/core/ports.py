@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
+
+_NO_NUMBERS: Mapping[str, int | float] = MappingProxyType({})  # one for all: a thousand verdicts a job are common
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +22,7 @@ class Verdict:
     have: int | float | str | None = None
     instances: int = 0
     nodes_matched: int = 0
-    numbers: Mapping[str, int | float] = field(default_factory=dict)
+    numbers: Mapping[str, int | float] = field(default_factory=lambda: _NO_NUMBERS)
 
 
 class Matcher(Protocol):
