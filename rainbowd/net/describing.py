@@ -114,9 +114,6 @@ class Describing:
             spool, length = document.spool, document.length
             described = await self._workshop.attach_subsystem(graph, others, name, spool.path, length)
             model = self._table.load(described.description)
-            if name not in _subsystems_of(model):
-                words = f"{cluster!r} told limits only: there is no vertex of it that a subsystem could be attached to"
-                raise ProtocolError(ErrorCode.BAD_GRAPH, words)
             stored = StoredDescription(described.description, subsystems={name: described.subsystem})
             return _Made(_added(model, stored), known.revision, described.warnings)
 
@@ -153,9 +150,7 @@ class Describing:
         packed = list(known.subsystems.values())
         described = await self._workshop.describe_cluster(document.spool.path, document.length, packed)
         model = self._table.load(described.description)
-        # Those that a cluster of limits has no place for go with the graph that they were attached to.
-        kept = {name: packed for name, packed in known.subsystems.items() if name in _subsystems_of(model)}
-        stored = StoredDescription(described.description, described.graph, kept, anew=True)
+        stored = StoredDescription(described.description, described.graph, dict(known.subsystems), anew=True)
         return _Made(Description(model, model.source, by, stored, digest), known.revision, described.warnings)
 
     async def _graph_of(self, cluster: str) -> tuple[StoredGraph, bytes]:
@@ -202,10 +197,6 @@ def _added(model: ClusterModel, stored: StoredDescription) -> Description:
 
 def _others(known: StoredGraph, name: str) -> list[bytes]:
     return [packed for other, packed in known.subsystems.items() if other != name]
-
-
-def _subsystems_of(model: ClusterModel) -> set[str]:
-    return {told["name"] for told in model.subsystems}
 
 
 def _refused(refusal: GraphRefusedError) -> ProtocolError:

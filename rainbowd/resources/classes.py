@@ -72,7 +72,7 @@ class _Forms:
 def describe(graph: ResourceGraph | Limits, subsystems: Sequence[SubsystemGraph] = ()) -> bytes:
     """What the daemon keeps of a cluster. The same resources give the same bytes, however they were written."""
     if isinstance(graph, Limits):
-        return _describe_limits(graph)
+        return _describe_limits(graph, "limits", subsystems)
     forms = _Forms()
     traits_at = _attachments(graph, subsystems, forms)
     class_of = array("I", bytes(4 * len(graph)))
@@ -102,17 +102,23 @@ def describe(graph: ResourceGraph | Limits, subsystems: Sequence[SubsystemGraph]
 def from_totals(nodes: int, cores_per_node: int, gpus_per_node: int) -> bytes:
     """For a cluster that told counts only."""
     per_node = [("core", cores_per_node, "")] + ([("gpu", gpus_per_node, "")] if gpus_per_node else [])
-    return _describe_limits(Limits(nodes, tuple(per_node)), "totals")
+    return _describe_limits(Limits(nodes, tuple(per_node)), "totals", ())
 
 
-def _describe_limits(described: Limits, source: str = "limits") -> bytes:
+def _describe_limits(described: Limits, source: str, subsystems: Sequence[SubsystemGraph]) -> bytes:
     forms = _Forms()
+    traits: set[Trait] = set()
+    for subsystem in subsystems:
+        if subsystem.attached:
+            raise _not_there(subsystem.name, next(iter(sorted(subsystem.attached))))
+        traits |= traits_of(subsystem, tuple(subsystem.everywhere))
+    everywhere = forms.add_traits(tuple(sorted(traits, key=repr)))
     per_node = [(name, whole(size), unit) for name, size, unit in described.per_node if size]
     pools = Counter(forms.add((*pool, (), (), 0, ())) for pool in per_node)
     node = forms.add((HOST, 1, "", described.properties, plain(described.attributes), 0, forms.pooled(pools)))
     count = limits.NODES_MAX if described.nodes is None else described.nodes
-    root = forms.add(("cluster", 1, "", (), (), 0, ((node, count),)))
-    return _as_bytes(forms, root, None, source, (), None)
+    root = forms.add(("cluster", 1, "", (), (), everywhere, ((node, count),)))
+    return _as_bytes(forms, root, None, source, subsystems, None)
 
 
 def _attachments(graph: ResourceGraph, subsystems: Sequence[SubsystemGraph], forms: _Forms) -> dict[int, int]:
@@ -126,10 +132,7 @@ def _attachments(graph: ResourceGraph, subsystems: Sequence[SubsystemGraph], for
         known: dict[tuple[int, ...], frozenset[Trait]] = {}  # thousands of nodes may have the same attached
         for vertex_id, attached in subsystem.attached.items():
             if vertex_id not in places:
-                raise GraphRefusedError(
-                    f"subsystem {subsystem.name!r} is attached to vertex {vertex_id!r}, which the cluster does not "
-                    f"have; register that subsystem anew, or delete it first"
-                )
+                raise _not_there(subsystem.name, vertex_id)
             key = tuple(sorted(attached))
             if key not in known:
                 known[key] = traits_of(subsystem, key)
@@ -137,6 +140,13 @@ def _attachments(graph: ResourceGraph, subsystems: Sequence[SubsystemGraph], for
         if subsystem.everywhere:
             found.setdefault(0, set()).update(traits_of(subsystem, tuple(subsystem.everywhere)))
     return {vertex: forms.add_traits(tuple(sorted(traits, key=repr))) for vertex, traits in found.items()}
+
+
+def _not_there(subsystem: str, vertex_id: str) -> GraphRefusedError:
+    return GraphRefusedError(
+        f"subsystem {subsystem!r} is attached to vertex {vertex_id!r}, which the cluster does not have; "
+        "register that subsystem anew, or delete it first"
+    )
 
 
 def _skeleton(graph: ResourceGraph, class_of: "array[int]") -> dict[str, Any] | None:

@@ -2,14 +2,15 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rainbow_protocol.job import JobRequest, Shape
-from rainbow_protocol.resources import Resource
+from rainbow_protocol.resources import Condition, Requirement, Resource
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.classes import describe, from_totals
-from rainbowd.resources.graph import Kind, Limits, ResourceGraph
+from rainbowd.resources.graph import GraphRefusedError, Kind, Limits, ResourceGraph, SubsystemGraph, SubsystemVertex
 from rainbowd.resources.match import GraphMatcher
 from rainbowd.resources.model import ClassTable
 from rainbowd.resources.overview import node_kinds, tree_lines
@@ -126,3 +127,17 @@ def test_memory_is_counted_in_any_unit() -> None:
     assert not fits(64 * 2**30 + 1, "B")
     assert fits(64, "")  # of the pool's own unit
     assert not fits(1, "litres")
+
+
+def test_a_cluster_that_grows_may_have_software_everywhere_but_nowhere_in_particular() -> None:
+    grows = Limits(10, (("core", 4, ""),))
+    arch = SubsystemGraph("arch", [SubsystemVertex("a", "arch", (("name", "arm64"),))], everywhere=[0])
+    model = ClassTable().load(describe(grows, [arch]))
+    wanted = Requirement(subsystem="arch", conditions=[Condition(field="name", any_of=["arm64"])])
+    node = Resource(type="node", requires=[wanted])
+    assert GraphMatcher().match(ask_of(worlds.request([node])), model).fits
+    arch.attached = {"node7": [0]}
+    with pytest.raises(
+        GraphRefusedError, match="attached to vertex 'node7', which the cluster does not have"
+    ):
+        describe(grows, [arch])
