@@ -19,13 +19,14 @@ def ruled_out(root: SubtreeClass, forest: Sequence[Demand]) -> Verdict | None:
                 continue
             if (hosts := root.supply(HOST, "")) < count:
                 return shortage(count, want, "", hosts)
+        where = f" on one node for a {want.noun}" if want.packed else " on one node"
         for part, number in want.demands:
+            if part.type not in root.types:
+                return shortage(number, part, where, 0)
             peak = peaks.get(part.type)
             if peak is None or not part.is_leaf:
                 continue
             most = peak[0] if peak[1] == part.unit else available(*peak, part.unit)
             if most < number:
-                return shortage(
-                    number, part, f" on one node for a {want.noun}" if want.packed else " on one node", most
-                )
+                return shortage(number, part, where, most)
     return None
