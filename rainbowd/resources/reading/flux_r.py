@@ -6,7 +6,7 @@ from rainbow_protocol import limits
 from rainbowd.resources.graph import Kind, ResourceGraph
 from rainbowd.resources.reading import tree
 from rainbowd.resources.reading.idsets import count, hostlist, idset
-from rainbowd.resources.reading.vertex import properties_of
+from rainbowd.resources.reading.vertex import bounded_rank, checked_text, properties_of
 from rainbowd.resources.reading.words import refused, shown
 
 
@@ -44,8 +44,11 @@ def _children_by_rank(entries: list[Any]) -> dict[int, dict[str, int]]:
         ranks = idset(entry.get("rank"), f"{where}.rank")
         if count(ranks) > limits.GRAPH_VERTICES_MAX or len(held) + count(ranks) > limits.GRAPH_VERTICES_MAX:
             raise refused(f"{where}.rank: more than {limits.GRAPH_VERTICES_MAX:,} ranks")
+        bounded_rank(where, ranks[-1][-1])
         sizes = {
-            str(kind)[: limits.RESOURCE_NAME_CHARS_MAX]: _bounded(ids, f"{where}.children.{kind}")
+            checked_text(where, "children", str(kind), limits.RESOURCE_NAME_CHARS_MAX): _bounded(
+                ids, f"{where}.children.{kind}"
+            )
             for kind, ids in children.items()
         }
         for rank in (rank for one in ranks for rank in one):
@@ -72,7 +75,9 @@ def _hosts(nodelist: object, ranks: list[int]) -> dict[int, str | None]:
         return dict.fromkeys(ranks)
     if not isinstance(nodelist, list):
         raise refused(f"execution.nodelist is {shown(nodelist)}, and must be a list of host names")
-    hosts = [host for entry in nodelist for host in hostlist(entry, "execution.nodelist")]
+    where = "execution.nodelist"
+    names = (host for entry in nodelist for host in hostlist(entry, where))
+    hosts = [checked_text(where, "host", host, limits.RESOURCE_VALUE_CHARS_MAX) for host in names]
     if len(hosts) != len(ranks):
         raise refused(
             f"execution.nodelist has {len(hosts):,} hosts for {len(ranks):,} ranks; there must be one for each"

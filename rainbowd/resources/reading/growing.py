@@ -6,7 +6,7 @@ from rainbow_protocol import limits
 from rainbowd.resources.graph import Limits
 from rainbowd.resources.reading import amounts
 from rainbowd.resources.reading.vertex import flattened, properties_of, sorted_facts
-from rainbowd.resources.reading.words import listed, refused, shown
+from rainbowd.resources.reading.words import is_line, listed, refused, shown
 
 _PER_NODE = "_per_node"
 _ALIASES = {"cores": "core", "cpus": "core", "gpus": "gpu", "sockets": "socket"}
@@ -25,6 +25,8 @@ def read(document: dict[Any, Any]) -> Limits:
             kind = _ALIASES.get(thing, thing)
             if not kind or len(kind) > limits.RESOURCE_NAME_CHARS_MAX or kind in per_node:
                 raise refused(f"{shown(key)} is no maximum of a node, or the second of its kind")
+            if not is_line(kind):
+                raise refused(f"{shown(key)} has control characters in it; write it without them")
             amount = (amounts.memory_bytes if kind == "memory" else amounts.count)(value, key)
             per_node[kind] = (kind, amount, "B" if kind == "memory" else "")
         elif key not in ("max_nodes", "properties", "labels", "attributes", "version", "name"):

@@ -13,6 +13,12 @@ from rainbowd.resources.reading.vertex import checked_text, flattened, sorted_fa
 from rainbowd.resources.reading.words import refused
 
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+# What a node is called or addressed by, whoever says it: its value is another on every node, so that with these as
+# attributes no two nodes would be equal.
+_OWN_LABELS = frozenset(
+    {"hostname", "instance-id", "internal-ip", "external-ip", "machine", "machine-id", "node-id", "nodeid"}
+    | {"node-name", "nodename", "provider-id", "system-uuid"}
+)
 
 
 class _Condition(msgspec.Struct):
@@ -70,6 +76,13 @@ def _read_node(node: _Node, trunk: Trunk) -> None:
     }
     ready = [condition.status for condition in status.conditions if condition.type == "Ready"]
     down = bool(node.spec and node.spec.unschedulable) or (bool(ready) and ready[-1] != "True")
-    facts = sorted_facts(name, list(flattened(name, node.metadata.labels or {})))
+    labels = {label: value for label, value in (node.metadata.labels or {}).items() if not _is_of_one_node(label)}
+    facts = sorted_facts(name, list(flattened(name, labels)))
     position = trunk.add(f"node/{name}", Kind(tree.NODE, attributes=facts), 0, name, None, down)
     trunk.pools(f"node/{name}", position, pools)
+
+
+def _is_of_one_node(label: str) -> bool:
+    who, _, what = label.rpartition("/")
+    # Drivers of local storage have a topology in which each node is a place of its own.
+    return what in _OWN_LABELS or (what == "node" and who.startswith("topology."))

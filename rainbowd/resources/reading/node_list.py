@@ -5,7 +5,15 @@ from typing import Any
 from rainbow_protocol import limits
 from rainbowd.resources.graph import Kind, ResourceGraph
 from rainbowd.resources.reading import amounts, natural, tree
-from rainbowd.resources.reading.vertex import checked_text, flattened, is_down, properties_of, sorted_facts
+from rainbowd.resources.reading.vertex import (
+    bounded_rank,
+    checked_text,
+    flattened,
+    is_down,
+    properties_of,
+    rank_of,
+    sorted_facts,
+)
 from rainbowd.resources.reading.words import listed, refused, shown
 
 # The names that people write, for what we call it.
@@ -83,8 +91,16 @@ class Trunk:
 
 
 def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
+    called = next((item[alias] for alias in _FIELDS["name"] if item.get(alias) is not None), None)
+
     def field(name: str) -> Any:
-        return next((item[alias] for alias in _FIELDS[name] if item.get(alias) is not None), None)
+        given = [alias for alias in _FIELDS[name] if item.get(alias) is not None]
+        # One of them would be lost, and nobody could tell which was meant.
+        if other := next((alias for alias in given[1:] if item[alias] != item[given[0]]), None):
+            raise refused(
+                f"node {shown(called)}: {given[0]} and {other} mean the same, and differ; leave out one of them"
+            )
+        return item[given[0]] if given else None
 
     copies = amounts.count(1 if field("count") is None else field("count"), f"{where}.count")
     if not 1 <= copies <= limits.GRAPH_VERTICES_MAX:
@@ -92,8 +108,11 @@ def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
     name = field("name")
     if not isinstance(name, str | int) or isinstance(name, bool) or name == "":
         raise refused(f"{where} has no name; every node needs one of its own, as the cluster calls it")
-    name, rank = str(name), field("rank")
+    name = str(name)
     checked_text(name, "name", name, limits.RESOURCE_NAME_CHARS_MAX)
+    rank = bounded_rank(f"node {shown(name)}", rank_of(f"node {shown(name)}", field("rank")))
+    if rank is not None and copies > 1:
+        raise refused(f"node {shown(name)}: one rank for {copies:,} nodes; leave out the rank, or list them one by one")
     properties, facts = properties_of(name, field("properties"))
     labels = field("labels") or {}
     if not isinstance(labels, dict):
@@ -110,9 +129,7 @@ def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
     parent = 0 if rack is None else trunk.rack(checked_text(name, "rack", str(rack), limits.RESOURCE_NAME_CHARS_MAX))
     for copy in range(copies):
         mine = name if copies == 1 else f"{name}{copy}"
-        node = trunk.add(
-            f"node/{mine}", kind, parent, mine, rank if copies == 1 and isinstance(rank, int) else None, down
-        )
+        node = trunk.add(f"node/{mine}", kind, parent, mine, rank, down)
         for socket in range(sockets):
             holder = trunk.add(f"node/{mine}/socket{socket}", Kind("socket"), node)
             trunk.pools(f"node/{mine}/socket{socket}", holder, {one: size // sockets for one, size in pools.items()})

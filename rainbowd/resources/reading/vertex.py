@@ -28,11 +28,10 @@ def described(vertex_id: str, metadata: object) -> Described:
     """Checks everything that the metadata says; the error names the vertex."""
     if not isinstance(metadata, dict):
         raise refused(f"{vertex(vertex_id)} has no metadata, which must be an object with at least a type")
-    name, rank = metadata.get("name"), metadata.get("rank")
+    name = metadata.get("name")
     if name is not None and not isinstance(name, str):
         raise refused(f"{vertex(vertex_id)}: its name is {shown(name)}, and must be text")
-    if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool)):
-        raise refused(f"{vertex(vertex_id)}: its rank is {shown(rank)}, and must be a whole number")
+    rank = rank_of(vertex(vertex_id), metadata.get("rank"))
     found, down = kind(vertex_id, metadata), is_down(vertex_id, metadata.get("status"))
     if found.type != "node":
         return Described(found, None, None, down)  # what other things are called is not kept
@@ -40,9 +39,19 @@ def described(vertex_id: str, metadata: object) -> Described:
         number = metadata.get("id")
         name = f"{metadata.get('basename') or found.type}{vertex_id if number is None else number}"
     checked_text(vertex_id, "name", name, 2 * limits.RESOURCE_VALUE_CHARS_MAX)
+    return Described(found, name, bounded_rank(vertex(vertex_id), rank), down)
+
+
+def rank_of(where: str, rank: object) -> int | None:
+    if rank is not None and (not isinstance(rank, int) or isinstance(rank, bool)):
+        raise refused(f"{where}: its rank is {shown(rank)}, and must be a whole number")
+    return rank
+
+
+def bounded_rank(where: str, rank: int | None) -> int | None:
     if rank is not None and abs(rank) > limits.NODES_MAX:
-        raise refused(f"{vertex(vertex_id)}: its rank is {shown(rank)}, and must be at most {limits.NODES_MAX:,}")
-    return Described(found, name, rank, down)
+        raise refused(f"{where}: its rank is {shown(rank)}, and must be at most {limits.NODES_MAX:,}")
+    return rank
 
 
 def kind(vertex_id: str, metadata: Mapping[str, Any]) -> Kind:

@@ -67,6 +67,12 @@ def test_r_with_properties_and_ranks_in_any_order() -> None:
         ({"R_lite": [{"rank": "0-1,1", "children": {}}]}, "1 is in '0-1,1' more than once"),
         ({"R_lite": [{"rank": "0", "children": {}}] * 2}, "rank 0 is in R_lite twice"),
         ({"R_lite": [{"rank": "0-999999999999", "children": {}}]}, "more than 2,000,000 ranks"),
+        (
+            {"R_lite": [{"rank": "999999999999", "children": {}}]},
+            "its rank is 999999999999, and must be at most 1,000,000",
+        ),
+        ({"R_lite": [{"rank": "0", "children": {"co\x1bre": "0"}}]}, "control characters"),
+        ({"R_lite": [{"rank": "0", "children": {}}], "nodelist": ["a\x1b"]}, "control characters"),
         ({"R_lite": [{"rank": "0", "children": {"core": "0-999999999"}}]}, "on one node"),
         ({"R_lite": [{"rank": "0-3", "children": {}}], "nodelist": ["a"]}, "has 1 hosts for 4 ranks"),
         ({"R_lite": [{"rank": "0", "children": {}}], "nodelist": "a"}, "must be a list of host names"),
@@ -157,11 +163,25 @@ def test_nodes_that_are_down_and_words_that_are_not_known() -> None:
         ([{"name": "a", "cores": 7, "sockets": 2}], "do not divide evenly over 2 sockets"),
         ([{"name": "a", "cores": 1, "count": 10**7}], "nodes[0].count is 10,000,000"),
         ([{"name": "a", "cores": 1, "count": 0}], "nodes[0].count is 0"),
+        ([{"name": "a", "cores": 1, "rank": "3"}], "node 'a': its rank is '3', and must be a whole number"),
+        ([{"name": "a", "cores": 1, "rank": True}], "node 'a': its rank is True, and must be a whole number"),
+        ([{"name": "a", "cores": 1, "rank": 10**12}], "node 'a': its rank is 1000000000000, and must be at most"),
+        ([{"name": "a", "cores": 1, "rank": 3, "count": 2}], "node 'a': one rank for 2 nodes"),
+        ([{"name": "a", "cores": 1, "cpus": 2}], "node 'a': cores and cpus mean the same, and differ"),
+        ([{"name": "a", "labels": {"x": 1}, "attributes": {"y": 1}}], "node 'a': labels and attributes mean the same"),
+        ([{"name": "a", "properties": ["x"], "features": ["y"]}], "node 'a': properties and features mean the same"),
+        ([{"name": "a", "host": "b"}], "node 'a': name and host mean the same"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
 def test_wrong_lists(items: Any, words: str) -> None:
     assert words in refusal(items)
+
+
+def test_what_is_said_twice_in_the_same_way_is_taken_once() -> None:
+    graph = graph_of(json.dumps([{"name": "a", "hostname": "a", "cores": 4, "cpus": 4, "rank": 7}]).encode())
+    assert totals(graph) == {"cluster": 1, "node": 1, "core": 4}
+    assert list(graph.ranks.values()) == [7]
 
 
 @pytest.mark.parametrize(
@@ -223,6 +243,20 @@ def test_capacity_where_nothing_is_allocatable() -> None:
     assert totals(graph) == {"cluster": 1, "node": 1, "core": 8, "memory": 2**35}
 
 
+def test_labels_that_are_different_on_every_node_make_no_kinds() -> None:
+    items = [kubernetes(name) for name in ("a", "b")]
+    for number, item in enumerate(items):
+        item["metadata"]["labels"] |= {
+            "kubernetes.io/hostname": item["metadata"]["name"],
+            "alpha.eksctl.io/instance-id": f"i-{number}",
+            "topology.hostpath.csi/node": item["metadata"]["name"],
+        }
+    graph = graph_of(json.dumps({"kind": "List", "items": items}).encode())
+    (node,) = (kind for kind in graph.kinds if kind.type == "node")
+    assert node.attributes == (("kubernetes.io/arch", "amd64"),)
+    assert sorted(graph.names.values()) == ["a", "b"]
+
+
 def test_other_things_of_kubernetes() -> None:
     assert "things of kind Pod" in refusal({"kind": "List", "items": [{"kind": "Pod", "metadata": {"name": "x"}}]})
     assert "no nodes" in refusal({"kind": "List", "items": []})
@@ -251,6 +285,7 @@ def test_limits_only() -> None:
         ({"max_nodes": 3, "cores_per_node": 1, "colour": 3}, "not understood: 'colour'"),
         ({"cores_per_node": 1, "max_cores_per_node": 1}, "the second of its kind"),
         ({"cores_per_node": 1, "labels": 3}, "labels is 3"),
+        ({"co\x1bcre_per_node": 1}, "'co\\x1bcre_per_node' has control characters in it"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
