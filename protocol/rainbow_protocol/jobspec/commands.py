@@ -56,7 +56,7 @@ def _variable(place: Place) -> str | None:
     if place.value is None or isinstance(place.value, str):
         return place.value
     if type(place.value) is int:
-        return str(place.value)
+        return place.spelling()
     raise place.wrong("must be a text; write it in quotes, so that it is plain what the variable will be")
 
 

@@ -30,7 +30,7 @@ def _one(operator: str, place: Place) -> Constraint:
 
 def _value(place: Place) -> str:
     if type(place.value) is int and place.value >= 0:  # a rank may be written as the number that it is
-        return str(place.value)
+        return place.spelling()
     text = place.text()
     if not text.strip("^"):
         raise place.wrong("must not be empty")

@@ -71,7 +71,7 @@ def _system(place: Place, draft: Draft) -> None:
 def _dependency(place: Place) -> Dependency:
     """RFC 26 needs a scheme and a value; the older form has a type and a scope beside them."""
     fields = place.fields()
-    parts = {"scheme": fields.need("scheme").text(), "value": str(fields.need("value").scalar())}
+    parts = {"scheme": fields.need("scheme").text(), "value": fields.need("value").spelling()}
     for name in ("type", "scope"):
         if (part := fields.take(name)) is not None:
             parts[name] = part.text()

@@ -107,7 +107,7 @@ def _variables(place: Place) -> dict[str, str | None]:
         if (source := fields.take("valueFrom")) is not None:
             source.remark(f"the variable {name} is not set: what it comes from is not known outside of Kubernetes")
         else:
-            found |= environment_of(Place({name: value.value if value else ""}, entry.path, entry.remarks))
+            found |= environment_of(Place({name: entry.value["value"] if value else ""}, entry.path, entry.remarks))
         fields.done()
     return found
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from rainbow_protocol import limits
 from rainbow_protocol.codec import describe
 from rainbow_protocol.jobspec.errors import JobspecError
+from rainbow_protocol.jobspec.spelling import Spelled, path_to
 from rainbow_protocol.wire import one_line
 
 M = TypeVar("M", bound=BaseModel)
@@ -42,6 +43,12 @@ class Place:
     value: Any
     path: str
     remarks: Remarks
+    written: str | None = None  # the text of a number or of true and false, if it was written in another way
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, Spelled):
+            object.__setattr__(self, "written", self.value.text)
+            object.__setattr__(self, "value", self.value.value)
 
     def wrong(self, message: str) -> JobspecError:
         return JobspecError(self.path, message)
@@ -51,11 +58,11 @@ class Place:
 
     def at(self, key: str) -> "Place":
         """Into an object, which the caller knows this to be."""
-        return Place(self.value[key], f"{self.path}.{key}" if self.path else key, self.remarks)
+        return Place(self.value[key], path_to(self.path, key), self.remarks)
 
-    def _expected(self, what: str) -> JobspecError:
+    def _expected(self, what: str, advice: str = "") -> JobspecError:
         found = "nothing" if self.value is None else _KINDS.get(type(self.value), "something else")
-        return self.wrong(f"must be {what}, and is {found}")
+        return self.wrong(f"must be {what}, and is {found}{advice}")
 
     def fields(self) -> "Fields":
         if not isinstance(self.value, dict):
@@ -65,7 +72,7 @@ class Place:
     def items(self) -> list["Place"]:
         if not isinstance(self.value, list):
             raise self._expected("a list")
-        return [Place(value, f"{self.path}[{index}]", self.remarks) for index, value in enumerate(self.value)]
+        return [Place(value, path_to(self.path, index), self.remarks) for index, value in enumerate(self.value)]
 
     def one_or_many(self) -> list["Place"]:
         return self.items() if isinstance(self.value, list) else [self]
@@ -78,8 +85,12 @@ class Place:
 
     def text(self) -> str:
         if not isinstance(self.value, str):
-            raise self._expected("a text")
+            raise self._expected("a text", "; write it in quotes" if type(self.value) in (bool, int, float) else "")
         return self.value
+
+    def spelling(self) -> str:
+        """Of a scalar, as it was written: `1.10` and not 1.1."""
+        return self.written if self.written is not None else str(self.scalar())
 
     def integer(self, least: int, most: int) -> int:
         if type(self.value) is not int:
@@ -146,8 +157,7 @@ class Fields:
     def need(self, name: str, instead: str = "") -> Place:
         found = self.take(name)
         if found is None:
-            path = f"{self.place.path}.{name}" if self.place.path else name
-            raise JobspecError(path, f"is missing{instead}")
+            raise JobspecError(path_to(self.place.path, name), f"is missing{instead}")
         return found
 
     def unused(self, why: str, *names: str) -> None:

@@ -144,12 +144,23 @@ def _comparisons(fields: Fields, about: str) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     for part, names in _COMPARISONS.items():
         if (place := fields.take(*names)) is not None:
-            parts[part] = place.scalar()
-            if type(parts[part]) is float and "version" in about.lower():
-                place.remark(f"is the number {parts[part]:g}; write a version in quotes, or 1.10 becomes 1.1")
+            parts[part] = _bound(place, about)
     if (place := fields.take(*_NEGATIONS)) is not None:
         parts["none_of"] = _values(place)
     return parts
+
+
+def _bound(place: Place, about: str) -> Scalar:
+    value = place.scalar()
+    if type(value) is float and "version" in about.lower():
+        return place.spelling()  # 1.10 is more than 1.9; and a text compares with a number as a number
+    if place.written is not None:
+        place.remark(f"is read as {_read_as(value)}; write {place.written[:40]!r} in quotes if you mean the text")
+    return value
+
+
+def _read_as(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"the number {value}"
 
 
 def _presence(fields: Fields, parts: dict[str, Any]) -> None:
@@ -158,7 +169,14 @@ def _presence(fields: Fields, parts: dict[str, Any]) -> None:
 
 
 def _values(place: Place) -> list[Scalar]:
-    values = [one.scalar() for one in place.one_or_many()]
+    values: list[Scalar] = []
+    for one in place.one_or_many():
+        value = one.scalar()
+        values.append(value)
+        if one.written is not None:  # either may be meant, and a cluster may have either
+            values.append(one.written)
+            text = repr(one.written[:40])
+            one.remark(f"is {_read_as(value)} or the text {text}; write it in quotes if you mean only the text")
     if not values:
         raise place.wrong("must name at least one value")
     return values

@@ -4,26 +4,51 @@ Nothing here knows what the document means.
 """
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import yaml
 
 from rainbow_protocol import limits
 from rainbow_protocol.jobspec.errors import JobspecError
+from rainbow_protocol.jobspec.spelling import Spelled, path_to, spelled
 
 # libyaml's parser is twenty times as fast; both understand the same.
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """Without dates: `value: 2024-01-01` is a text that somebody compares, not a day."""
+    """Without dates: `value: 2024-01-01` is a text that somebody compares, not a day. Nor is `1:30` the number 90."""
 
 
+_TAG = "tag:yaml.org,2002:"
+# YAML 1.1 without its numbers of base 60, which nobody means who writes a time or a port.
+_NUMBERS = {
+    f"{_TAG}int": re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]+|0|[1-9][0-9_]*)$"),
+    f"{_TAG}float": re.compile(
+        r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))$"
+        r"|\.(?:nan|NaN|NAN)$"
+    ),
+}
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    first: [(tag, _NUMBERS.get(tag, pattern)) for tag, pattern in resolvers if tag != f"{_TAG}timestamp"]
     for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+
+
+def _keeping_the_text(construct: Any) -> Any:
+    def constructed(loader: Any, node: Any) -> Any:
+        return spelled(construct(loader, node), node.value)
+
+    return constructed
+
+
+for _kind in ("bool", "int", "float"):
+    _Loader.add_constructor(f"{_TAG}{_kind}", _keeping_the_text(getattr(_Base, f"construct_yaml_{_kind}")))
+
+
+_Way = tuple[Any, str | int]  # the way before it (or None), and the last step
 
 
 class _TwiceError(Exception):
@@ -46,7 +71,12 @@ def document_of(text: str, name: str = "") -> Any:
 def _from_json(text: str, name: str) -> Any:
     """None if it is not JSON: what begins with a brace may be YAML."""
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        return json.loads(
+            text,
+            object_pairs_hook=_once,
+            parse_constant=_no_constant,
+            parse_float=lambda digits: spelled(float(digits), digits),
+        )
     except _TwiceError as cause:
         raise JobspecError("", f"the key {str(cause)!r} is there twice in one object; keep one of them") from None
     except RecursionError:
@@ -60,9 +90,17 @@ def _from_json(text: str, name: str) -> Any:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise _TwiceError(next(name for name in names if names.count(name) > 1))
+        raise _TwiceError(_twice(name for name, _ in pairs))
     return found
+
+
+def _twice(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    raise AssertionError("only called where one is there twice")
 
 
 def _no_constant(word: str) -> Any:
@@ -115,9 +153,10 @@ def _check_nodes(root: Any) -> None:
         if isinstance(node, yaml.MappingNode):
             keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
             if len(set(keys)) < len(keys):
-                twice = next(key for key in keys if keys.count(key) > 1)
                 line = node.start_mark.line + 1
-                raise JobspecError("", f"the key {twice!r} is there twice in the mapping of line {line}; keep one")
+                raise JobspecError(
+                    "", f"the key {_twice(keys)!r} is there twice in the mapping of line {line}; keep one"
+                )
             todo += [(part, depth + 1) for pair in node.value for part in pair]
         elif isinstance(node, yaml.SequenceNode):
             todo += [(part, depth + 1) for part in node.value]
@@ -125,36 +164,51 @@ def _check_nodes(root: Any) -> None:
 
 def _check(document: Any) -> None:
     """The same for JSON; and that every key is a text and every text can be sent, in both."""
-    todo = [(document, 1, "")]
+    # A value with its way from the top, as links: a path in words for each would take more memory than the document.
+    todo: list[tuple[Any, int, _Way | None]] = [(document, 1, None)]
     seen = 0
     while todo:
-        value, depth, path = todo.pop()
+        value, depth, way = todo.pop()
         seen += 1
         if seen > limits.JOBSPEC_VALUES_MAX:
             raise _too_many()
         if depth > limits.JOBSPEC_DEPTH_MAX:
             raise _too_deep()
         if isinstance(value, str):
-            _check_text(value, path)
-        todo += [(part, depth + 1, f"{path}{step}") for step, part in _parts(value, path)]
+            _check_text(value, way)
+        todo += [(part, depth + 1, (way, step)) for step, part in _parts(value, way)]
 
 
-def _parts(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _path(way: _Way | None) -> str:
+    steps: list[str | int] = []
+    while way is not None:
+        way, step = way
+        steps.append(step)
+    path = ""
+    for step in reversed(steps):
+        path = path_to(path, step)
+    return path
+
+
+def _parts(value: Any, way: _Way | None) -> Iterator[tuple[str | int, Any]]:
     if isinstance(value, dict):
         for key, part in value.items():
             if not isinstance(key, str):
-                raise JobspecError(path, f"the key {key!r} is not a text; write it in quotes")
-            _check_text(key, path)
-            yield (f".{key}" if path else key), part
+                shown = key.text if isinstance(key, Spelled) else key
+                raise JobspecError(_path(way), f"the key {shown!r} is not a text; write it in quotes")
+            _check_text(key, way)
+            yield key, part
     elif isinstance(value, list):
-        yield from ((f"[{position}]", part) for position, part in enumerate(value))
+        yield from enumerate(value)
 
 
-def _check_text(text: str, path: str) -> None:
+def _check_text(text: str, way: _Way | None) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as cause:
-        raise JobspecError(path, f"has half of a character, {text[cause.start]!a}, which cannot be sent") from None
+        raise JobspecError(
+            _path(way), f"has half of a character, {text[cause.start]!a}, which cannot be sent"
+        ) from None
 
 
 def _words(cause: yaml.YAMLError) -> str:

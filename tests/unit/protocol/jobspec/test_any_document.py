@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rainbow_protocol import codec
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.jobspec import FORMATS, JobspecError, read, read_compat
-from tests.unit.protocol.jobspec.documents import ALL
+from tests.unit.protocol.jobspec.documents import ALL, FLUX, KUBERNETES, changed, reading
 
 scalars = (
     st.none()
@@ -141,3 +141,13 @@ def test_the_order_of_keys_changes_nothing(name: str, order: Any) -> None:
     reordered = {key: document[key] for key in sorted(document, key=lambda _: order.random())}
     assert read(json.dumps(reordered)).request == read(json.dumps(document)).request
     assert read(json.dumps(shuffled(document))).format == name
+
+
+def test_numbers_that_become_texts_are_as_they_were_written() -> None:
+    text = json.dumps(changed(FLUX, "attributes/system/environment", {"MASK": "MASK"})).replace('"MASK"}', "0077}")
+    assert reading(text).request.env == {"MASK": "0077"}
+    text = json.dumps(changed(KUBERNETES, "spec/template/spec/containers/0/env", [{"name": "M", "value": "V"}]))
+    assert reading(text.replace('"V"', "0077")).request.env == {"M": "0077"}
+    dependencies = [{"scheme": "afterok", "value": "V"}]
+    text = json.dumps(changed(FLUX, "attributes/system/dependencies", dependencies)).replace('"V"', "1.10")
+    assert reading(text).request.dependencies[0].value == "1.10"

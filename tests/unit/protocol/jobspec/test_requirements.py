@@ -8,7 +8,8 @@ from rainbow_protocol import limits
 from rainbow_protocol.jobspec.errors import JobspecError
 from rainbow_protocol.jobspec.place import Place, Remarks
 from rainbow_protocol.jobspec.requirements import requirements_of
-from rainbow_protocol.resources import Condition, Requirement
+from rainbow_protocol.jobspec.text import document_of
+from rainbow_protocol.resources import Condition, Requirement, Scalar
 
 
 def gathered(written: Any) -> list[Requirement]:
@@ -119,10 +120,54 @@ def test_requirements_are_counted() -> None:
         gathered(fields)
 
 
-def test_a_version_that_became_a_number_is_told() -> None:
+def from_yaml(text: str) -> tuple[list[Condition], tuple[str, ...]]:
     remarks = Remarks()
-    requirements_of(Place([{"name": "s", "field": "version", "min": 1.1, "colour": 1}], "requires", remarks))
-    assert remarks.lines() == (
-        "requires[0].min: is the number 1.1; write a version in quotes, or 1.10 becomes 1.1",
-        "requires[0].colour: is not known here and was not used",
+    [requirement] = requirements_of(Place(document_of(text), "requires", remarks))
+    return requirement.conditions, remarks.lines()
+
+
+@pytest.mark.parametrize(
+    ("written", "values", "read_as"),
+    [
+        ("20.10", [20.1, "20.10"], "the number 20.1"),
+        ("1.0e+3", [1000.0, "1.0e+3"], "the number 1000.0"),
+        ("010", [8, "010"], "the number 8"),
+        ("1_000", [1000, "1_000"], "the number 1000"),
+        ("yes", [True, "yes"], "true"),
+        ("off", [False, "off"], "false"),
+    ],
+)
+def test_a_value_that_yaml_changes_is_also_the_text(written: str, values: list[Scalar], read_as: str) -> None:
+    expected = Condition(field="os.version", any_of=values)
+    words = f"is {read_as} or the text {written!r}; write it in quotes if you mean only the text"
+    assert from_yaml(f"os: {{os.version: {written}}}") == ([expected], (f"requires.os.os.version: {words}",))
+    refused = Condition(field="os.version", none_of=values)
+    assert from_yaml(f"os: {{os.version: {{not: [{written}]}}}}")[0] == [refused]
+
+
+def test_json_changes_numbers_too() -> None:
+    assert from_yaml('{"os": {"os.version": 20.10}}')[0] == [Condition(field="os.version", any_of=[20.1, "20.10"])]
+
+
+@pytest.mark.parametrize("written", ["20.04", "1.0", "12", "true", "True", "FALSE", "1e3", "1:30", "'20.10'", '"yes"'])
+def test_what_yaml_does_not_change_is_not_spoken_of(written: str) -> None:
+    [condition], remarks = from_yaml(f"os: {{f: {written}}}")
+    assert condition.any_of is not None
+    assert (len(condition.any_of), remarks) == (1, ())
+
+
+def test_a_bound_of_a_version_is_the_text() -> None:
+    assert from_yaml("[{name: s, field: version, min: 1.10, max: 1.2, below: 3}]") == (
+        [Condition(field="version", min="1.10", max="1.2", below=3)],
+        (),
+    )
+
+
+def test_any_other_bound_is_the_number_and_told() -> None:
+    assert from_yaml("[{name: s, field: release, min: 20.10, colour: 1}]") == (
+        [Condition(field="release", min=20.1)],
+        (
+            "requires[0].min: is read as the number 20.1; write '20.10' in quotes if you mean the text",
+            "requires[0].colour: is not known here and was not used",
+        ),
     )

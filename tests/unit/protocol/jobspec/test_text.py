@@ -2,11 +2,13 @@
 
 import json
 import time
+import tracemalloc
 
 import pytest
 
 from rainbow_protocol import limits
 from rainbow_protocol.jobspec import FORMATS, JobspecError, read, recognise
+from rainbow_protocol.jobspec.spelling import Spelled
 from rainbow_protocol.jobspec.text import document_of
 from tests.unit.protocol.jobspec.documents import ALL, FLUX, KUBERNETES, NEXTGEN, RAINBOW, Document, changed, refusal
 
@@ -88,6 +90,44 @@ def test_a_date_is_a_text_and_an_alias_what_it_stands_for() -> None:
         "c": {"b": 1},
         "d": {"b": 1, "e": 2},
     }
+
+
+def test_a_number_of_base_60_is_a_text() -> None:
+    assert document_of("[1:30, 22:22, 1:30.5, -1:30]") == ["1:30", "22:22", "1:30.5", "-1:30"]
+
+
+def test_a_value_that_is_not_as_written_keeps_its_text() -> None:
+    assert document_of("[1.10, yes, 0x10, 0o7, -.5]") == [
+        Spelled(1.1, "1.10"),
+        Spelled(True, "yes"),
+        Spelled(16, "0x10"),
+        "0o7",
+        Spelled(-0.5, "-.5"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["k" * 500_000, "k" * 79])
+def test_a_long_key_is_not_in_the_path_of_everything_below_it(key: str) -> None:
+    """All paths together would take 25 GB."""
+    document = {**FLUX, key: ["a"] * 49_000}
+    found = read(json.dumps(document))
+    assert found.warnings == (f"{key if len(key) < 80 else 'k' * 79 + '…'}: is not known here and was not used",)
+    tracemalloc.start()
+    with pytest.raises(JobspecError):
+        read(json.dumps(changed(FLUX, "attributes/system/constraints", {key: [1] * 40_000})))
+    with pytest.raises(JobspecError):
+        read(json.dumps(changed(FLUX, "attributes/system/environment", {key: {key: [1] * 40_000}})))
+    assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    tracemalloc.stop()
+
+
+def test_a_key_that_is_there_twice_among_very_many_is_found_at_once() -> None:
+    names = [*(f"k{number}" for number in range(20_000)), "k19999"]
+    start = time.monotonic()
+    for text in ("".join(f"{name}: 1\n" for name in names), "{" + ",".join(f'"{name}": 1' for name in names) + "}"):
+        with pytest.raises(JobspecError, match="the key 'k19999' is there twice"):
+            document_of(text)
+    assert time.monotonic() - start < 5  # generous
 
 
 def test_a_mistake_in_json_is_told_as_one() -> None:
