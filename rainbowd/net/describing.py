@@ -5,7 +5,7 @@ What is read depends on what is on disk at that time. Should that change before 
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Final, Literal
 
@@ -50,8 +50,17 @@ class _Made:
     basis: int
     warnings: list[str]
 
-    def outcome(self, cluster: str) -> Outcome:
-        return Outcome(cluster, figures.counts(self.description.resources), self.warnings)
+    def outcome(self, cluster: str, credentials: tuple[str, str] | None = None) -> Outcome:
+        counts = figures.counts(self.description.resources)
+        return Outcome(cluster, counts, self.warnings, *(credentials or ()))
+
+
+# Makes the answer of an outcome before it comes true: what could not be told must not happen either.
+Rehearsal = Callable[[Outcome], object]
+
+
+def _no_answer(_: Outcome) -> None:
+    """For who answers in words that cannot fail."""
 
 
 class Describing:
@@ -75,24 +84,31 @@ class Describing:
         )
 
     async def register(
-        self, session: int, name: str, totals: Totals | None = None, document: Document | None = None
+        self,
+        session: int,
+        name: str,
+        totals: Totals | None = None,
+        document: Document | None = None,
+        rehearse: Rehearsal = _no_answer,
     ) -> Outcome:
         """A new cluster, or a known one that is described anew. The name is taken only if the description is good."""
-        secret, token = ids.new_secret(ids.SECRET_PREFIX), ids.new_secret(ids.TOKEN_PREFIX)
-        hashes = fingerprint(secret), fingerprint(token)
+        credentials = ids.new_secret(ids.SECRET_PREFIX), ids.new_secret(ids.TOKEN_PREFIX)
+        hashes = fingerprint(credentials[0]), fingerprint(credentials[1])
         if document is None:
             description = None if totals is None else self.totals(totals, "registration")
+            outcome = Outcome(
+                name, figures.counts(None if description is None else description.resources), [], *credentials
+            )
+            rehearse(outcome)
             settled = await self._ask(RegisterCluster(_origin(session), name, description, *hashes))
-            outcome = Outcome(name, figures.counts(None if description is None else description.resources))
         else:
             settled, made = await self._settle(
                 lambda: self._read_graph(name, document, "registration"),
                 lambda made: RegisterCluster(_origin(session), name, made.description, *hashes, made.basis),
+                lambda made: rehearse(made.outcome(name, credentials)),
             )
-            outcome = made.outcome(name)
-        if not settled.created:
-            return outcome
-        return Outcome(name, outcome.counts, outcome.warnings, secret, token)
+            outcome = made.outcome(name, credentials)
+        return outcome if settled.created else replace(outcome, secret=None, token=None)
 
     async def from_agent(self, session: int, name: str, digest: str, document: Document) -> Outcome:
         """What a cluster's own agent says of it, in the session of that number."""
@@ -102,7 +118,9 @@ class Describing:
         )
         return made.outcome(name)
 
-    async def attach(self, session: int, cluster: str, name: str, document: Document) -> Outcome:
+    async def attach(
+        self, session: int, cluster: str, name: str, document: Document, rehearse: Rehearsal = _no_answer
+    ) -> Outcome:
         """A subsystem, new or in the place of the one that has this name."""
 
         async def read() -> _Made:
@@ -117,7 +135,7 @@ class Describing:
             stored = StoredDescription(described.description, subsystems={name: described.subsystem})
             return _Made(_added(model, stored), known.revision, described.warnings)
 
-        return await self._describe(session, cluster, read)
+        return await self._describe(session, cluster, read, rehearse)
 
     async def detach(self, session: int, cluster: str, name: str) -> Outcome:
         async def read() -> _Made:
@@ -162,14 +180,25 @@ class Describing:
             raise ProtocolError(ErrorCode.BAD_GRAPH, words)
         return known, known.graph
 
-    async def _describe(self, session: int, cluster: str, read: Callable[[], Awaitable[_Made]]) -> Outcome:
+    async def _describe(
+        self,
+        session: int,
+        cluster: str,
+        read: Callable[[], Awaitable[_Made]],
+        rehearse: Rehearsal = _no_answer,
+    ) -> Outcome:
         _, made = await self._settle(
-            read, lambda made: DescribeCluster(_origin(session), cluster, made.description, made.basis)
+            read,
+            lambda made: DescribeCluster(_origin(session), cluster, made.description, made.basis),
+            lambda made: rehearse(made.outcome(cluster)),
         )
         return made.outcome(cluster)
 
     async def _settle(
-        self, read: Callable[[], Awaitable[_Made]], command: Callable[[_Made], RegisterCluster | DescribeCluster]
+        self,
+        read: Callable[[], Awaitable[_Made]],
+        command: Callable[[_Made], RegisterCluster | DescribeCluster],
+        rehearse: Callable[[_Made], object] = lambda _: None,
     ) -> tuple[Settled, _Made]:
         attempts = 0
         while True:
@@ -178,6 +207,7 @@ class Describing:
                 made = await read()
             except GraphRefusedError as refusal:
                 raise _refused(refusal) from None
+            rehearse(made)
             try:
                 return await self._ask(command(made)), made
             except ProtocolError as refusal:

@@ -8,6 +8,8 @@ from typing import Final
 
 import structlog
 
+from rainbow_protocol import limits
+from rainbow_protocol.codec import encode
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.messages import client as wire
 from rainbowd.net.describing import Outcome
@@ -79,18 +81,19 @@ class RegistrarDesk:
             self._session.refuse(problem.code, problem.message, message.id)
         except Exception:
             _log.exception("a registration failed", session=self._session.id, request=message.type)
-            self._session.refuse(ErrorCode.INTERNAL, f"'{message.type}' failed; nothing was changed", message.id)
+            words = f"'{message.type}' failed; `rainbow clusters show` tells whether anything was changed"
+            self._session.refuse(ErrorCode.INTERNAL, words, message.id)
 
     async def _done(self, message: Request, document: Document | None) -> wire.Answer:
         describing, session = self._services.describing, self._session.id
         match message:
             case wire.RegisterCluster():
-                outcome = await describing.register(session, message.name, message.resources, document)
+                outcome = await describing.register(session, message.name, message.resources, document, _rehearsed)
                 return _registered(message.id, outcome)
             case wire.RegisterSubsystem():
                 if document is None:
                     raise ProtocolError(ErrorCode.INVALID, "a subsystem needs a document", message.id)
-                outcome = await describing.attach(session, message.cluster, message.name, document)
+                outcome = await describing.attach(session, message.cluster, message.name, document, _rehearsed)
                 return _registered(message.id, outcome)
             case wire.DeleteSubsystem():
                 await describing.detach(session, message.cluster, message.name)
@@ -102,6 +105,11 @@ class RegistrarDesk:
         if self._spool is not None:
             self._spool.remove()
         self._number = self._spool = None
+
+
+def _rehearsed(outcome: Outcome) -> None:
+    """Raises what would go wrong with the answer: credentials that cannot be told are lost."""
+    encode(_registered(limits.REQUEST_ID_MAX, outcome))
 
 
 def _registered(ref: int, outcome: Outcome) -> wire.Registered:

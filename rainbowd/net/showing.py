@@ -21,9 +21,9 @@ from rainbow_protocol.messages.client import (
 from rainbowd.core.state import Cluster, World
 from rainbowd.net import figures
 from rainbowd.net.describing import Describing
+from rainbowd.resources import overview
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.model import ClusterModel
-from rainbowd.resources.overview import node_kinds, tree_lines
 
 # Of ten thousand nodes it takes a moment, and a description never changes: it goes with the model that it is of.
 _overviews: WeakKeyDictionary[ClusterModel, dict[str, Any]] = WeakKeyDictionary()
@@ -43,14 +43,19 @@ def satisfy(world: World, asked: Satisfy, names: Iterable[str]) -> SatisfyAnswer
         if verdict.fits:
             match = Match(
                 cluster=name,
-                instances=verdict.instances,
+                instances=figures.whole(verdict.instances),
                 nodes_matched=verdict.nodes_matched,
-                numbers=dict(verdict.numbers),
+                numbers={told: figures.number(amount) for told, amount in verdict.numbers.items()},
             )
             matches.append(match)
         else:
-            mismatches.append(Mismatch(cluster=name, reason=verdict.reason, needed=verdict.needed, have=verdict.have))
+            needed, have = _told(verdict.needed), _told(verdict.have)
+            mismatches.append(Mismatch(cluster=name, reason=verdict.reason, needed=needed, have=have))
     return SatisfyAnswer(ref=asked.id, matches=matches, mismatches=mismatches)
+
+
+def _told(amount: int | float | str | None) -> int | float | str | None:
+    return amount if amount is None or isinstance(amount, str) else figures.number(amount)
 
 
 def summary(cluster: Cluster, ref: int) -> ClusterShown:
@@ -66,21 +71,27 @@ def summary(cluster: Cluster, ref: int) -> ClusterShown:
     )
     if model is None:
         return shown
-    overview = _overviews.get(model)
-    if overview is None:
-        overview = _overviews[model] = _overview(model)
-    return shown.model_copy(update=overview)
+    told = _overviews.get(model)
+    if told is None:
+        told = _overviews[model] = _overview(model)
+    return shown.model_copy(update=told)
 
 
 def _overview(model: ClusterModel) -> dict[str, Any]:
-    kinds, more = node_kinds(model)
+    kinds, more = overview.node_kinds(model)
     return {
         "counts": figures.counts(model),
-        "kinds": [NodeKind(**asdict(kind)) for kind in kinds],
+        "kinds": [_node_kind(kind) for kind in kinds],
         "kinds_more": more,
         "subsystems": [SubsystemInfo(**told) for told in model.subsystems],
-        "tree": tree_lines(model),
+        "tree": overview.tree_lines(model),
     }
+
+
+def _node_kind(kind: overview.NodeKind) -> NodeKind:
+    told = asdict(kind)
+    told["contents"] = {name: figures.number(amount) for name, amount in kind.contents.items()}
+    return NodeKind(**told)
 
 
 class Exports:

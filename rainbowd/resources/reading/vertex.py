@@ -151,7 +151,7 @@ def _flat(vertex_id: str, nested: Mapping[Any, Any], prefix: str, depth: int) ->
                 yield from _flat(vertex_id, one, f"{name}.", depth + 1)
             elif isinstance(one, float) and not math.isfinite(one):
                 raise refused(f"{vertex(vertex_id)}: {shown(name)} is {one}, which is no number")
-            elif isinstance(one, int) and abs(one) > 10 * limits.GRAPH_SIZE_MAX:
+            elif isinstance(one, int) and not -(2**63) <= one < 2**63:  # no format of ours has more
                 raise refused(f"{vertex(vertex_id)}: {shown(name)} is {shown(one)}, which is too big")
             elif isinstance(one, str):
                 yield name, checked_text(vertex_id, name, one, limits.RESOURCE_VALUE_CHARS_MAX)

@@ -63,6 +63,43 @@ async def test_a_cluster_is_registered_with_its_graph(daemon: DaemonProcess, reg
         assert [(one["name"], one["counts"]["core"]) for one in listed] == [(name, 12)]
 
 
+async def test_amounts_beyond_64_bits_are_told_as_well_as_numbers_can(
+    daemon: DaemonProcess, registrar: Registrar, name: str
+) -> None:
+    """A million nodes of 24 TB are more bytes than fit into 64 bits."""
+    made = await registrar.describe(name, {"memory_per_node": "24TB", "cores_per_node": 448})
+    assert made["type"] == "registered", made
+    assert made["counts"] == {"cluster": 1, "node": 10**6, "core": 448 * 10**6, "memory": 2.4e19}
+    async with ClientPeer(daemon.url, made["token"]) as client:
+        (listed,) = (await client.ask("clusters"))["items"]
+        assert listed["counts"] == made["counts"]
+        shown = await client.ask("show_cluster", name=name)
+        assert (shown["counts"], shown["kinds"][0]["contents"]["memory"]) == (made["counts"], 24 * 10**12)
+        (match,), _ = await satisfied(client, _memory(1))
+        assert match["instances"] >= 10**12
+        _, (mismatch,) = await satisfied(client, _memory(10**15, "EB"))
+        assert mismatch["reason"]
+    assert (await registrar.ask("delete_cluster", name=name))["type"] == "done"
+
+
+async def test_attributes_as_big_as_they_may_be_are_shown(registrar: Registrar, name: str) -> None:
+    labels = {"low": -(2**63), "high": 2**63 - 1}
+    answer = await registrar.describe(name, [{"name": "n", "cores": 1, "labels": labels}])
+    assert answer["type"] == "registered", answer
+    (kind,) = (await registrar.ask("show_cluster", name=name))["kinds"]
+    assert kind["attributes"] == labels
+    refused = await registrar.describe(name, b'[{"name": "n", "cores": 1, "labels": {"low": %d}}]' % (-(2**63) - 1))
+    assert (refused["code"], "'low' is -9223372036854775809, which is too big" in refused["message"]) == (
+        "bad_graph",
+        True,
+    )
+
+
+def _memory(amount: int, unit: str = "B") -> Message:
+    memory = {"type": "memory", "count": amount, "unit": unit}
+    return {"command": ["true"], "needs": [{"alternatives": [[{"type": "slot", "with": [memory]}]]}]}
+
+
 async def test_a_job_goes_where_the_graph_says_it_fits(daemon: DaemonProcess, registrar: Registrar, name: str) -> None:
     cluster = await registered(registrar, name, documents.cluster(nodes=1, cores=2))
     async with ClientPeer(daemon.url, cluster.token) as client, AgentPeer(daemon.url, cluster) as agent:
