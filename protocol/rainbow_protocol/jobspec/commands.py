@@ -13,6 +13,9 @@ _UNIT_S = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.
 _OF_A_SHELL = re.compile(r"[|&;<>`]|\$\(")
 
 
+ENVIRONMENTS = ("environment", "env")
+
+
 class Surroundings(NamedTuple):
     """`env` with null for what is to be unset; a time of 0 in a document means no limit, here None."""
 
@@ -76,7 +79,7 @@ def duration_of(place: Place) -> float | None:
 
 def surroundings_of(fields: Fields) -> Surroundings:
     """The three attributes that every form has under the same names."""
-    env, cwd, duration = fields.take("environment", "env"), fields.take("cwd"), fields.take("duration")
+    env, cwd, duration = fields.take(*ENVIRONMENTS), fields.take("cwd"), fields.take("duration")
     return Surroundings(
         environment_of(env) if env is not None else {},
         cwd.text() if cwd is not None else None,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rainbow_protocol.job import Dependency, JobRequest
-from rainbow_protocol.jobspec.commands import NOTHING, Surroundings, without_unset
+from rainbow_protocol.jobspec.commands import ENVIRONMENTS, NOTHING, Surroundings, without_unset
 from rainbow_protocol.jobspec.place import Place
 from rainbow_protocol.jobspec.shape import shape_of, slots_of
 from rainbow_protocol.jobspec.trees import every
@@ -36,6 +36,7 @@ class Draft:
         command = alone.command if alone is not None else next(_commands(self.tasks, self.groups), None)
         if command is None:
             raise self.place.wrong("has no command to run")
+        self._tell_unset({name for name, value in env.items() if value is None}, alone is not None)
         program = None if alone is not None else self.place.built(Program, tasks=self.tasks, groups=self.groups)
         return self.place.built(
             JobRequest,
@@ -55,6 +56,13 @@ class Draft:
             parameters=self.parameters,
         )
 
+    def _tell_unset(self, names: set[str], alone: bool) -> None:
+        """A request has only variables that are set; what a cluster sets for every job is not in its power."""
+        where = "" if alone else "; write it at the tasks, where null unsets"
+        for name, place in _nulls(self.place) if names else ():
+            if name in names:
+                place.remark(f"is left out: what a cluster itself sets for its jobs stays{where}")
+
     def _only_command(self) -> Task | None:
         """The task, if it is one that a command and a count can tell; else it takes a program."""
         if len(self.tasks) != 1 or self.groups:
@@ -71,6 +79,19 @@ class Draft:
         if len(self.needs) != 1 or len(self.needs[0].alternatives) != 1:
             return count
         return None if slots_of(self.needs[0].alternatives[0]) == tasks else TaskCount(per_slot=1)
+
+
+def _nulls(place: Place) -> Iterator[tuple[str, Place]]:
+    """The variables of a document that are null, wherever it has some."""
+    if isinstance(place.value, list):
+        for one in place.items():
+            yield from _nulls(one)
+    elif isinstance(place.value, dict):
+        for name, one in place.entries().items():
+            if name in ENVIRONMENTS and isinstance(one.value, dict):
+                yield from ((variable, value) for variable, value in one.entries().items() if value.value is None)
+            else:
+                yield from _nulls(one)
 
 
 def _commands(tasks: Sequence[Task], groups: Sequence[Group]) -> Iterator[list[str]]:

@@ -24,7 +24,7 @@ FLUX = Dialect()
 NEXTGEN = Dialect(counts_left_out=True, replicas=True, requires=True, labels_left_out=True)
 
 
-def resource_of(fields: Fields, dialect: Dialect) -> Resource:
+def resource_of(fields: Fields, dialect: Dialect, *, in_slot: bool = False) -> Resource:
     """From the fields that nobody has taken yet."""
     place = fields.place
     kind = singular(fields.need("type").text())
@@ -38,7 +38,11 @@ def resource_of(fields: Fields, dialect: Dialect) -> Resource:
     fields.done()
     if kind == "slot" and label is None and not dialect.labels_left_out:
         raise JobspecError(f"{place.path}.label", "is missing: a slot needs one, so that a task can name it")
-    children = [resource_of(one.fields(), dialect) for one in held.one_or_many()] if held is not None else []
+    if kind == "slot" and in_slot:
+        place.remark("a slot inside a slot is taken as part of the outer one")
+    in_slot = in_slot or kind == "slot"
+    inner = held.one_or_many() if held is not None else []
+    children = [resource_of(one.fields(), dialect, in_slot=in_slot) for one in inner]
     return place.built(
         Resource,
         type=kind,

@@ -281,3 +281,37 @@ def test_all_entries_are_one_need_at_the_same_time() -> None:
     assert [one.type for one in only_forest(found)] == ["node", "slot"]
     assert found.request.program is not None  # one task, but it must be told in which slot
     assert found.request.program.tasks[0].slot == "default"
+
+
+LEFT_OUT = "is left out: what a cluster itself sets for its jobs stays"
+
+
+def test_a_variable_that_is_null_is_told_where_it_cannot_be_unset() -> None:
+    found = reading(changed(FLUX, "attributes/system/environment", {"A": None, "B": "1"}))
+    assert found.request.env == {"B": "1"}
+    assert found.warnings == (f"attributes.system.environment.A: {LEFT_OUT}",)
+    of_task = changed(FLUX, "tasks/0/attributes", {"environment": {"HOME": None, "B": "1"}})
+    found = reading(of_task)
+    assert found.request.env == {"B": "1"}
+    assert found.warnings == (f"tasks[0].attributes.environment.HOME: {LEFT_OUT}",)
+
+
+def test_a_variable_of_a_program_is_unset_by_its_tasks_alone() -> None:
+    two = [{**FLUX["tasks"][0], "attributes": {"environment": {"HOME": None}}}, FLUX["tasks"][0]]
+    found = reading(changed(FLUX, "tasks", two))
+    assert found.warnings == ()
+    assert found.request.program is not None
+    assert [task.env for task in found.request.program.tasks] == [{"HOME": None}, {}]
+    found = reading(changed(changed(FLUX, "tasks", two), "attributes/system/environment", {"A": None}))
+    assert found.warnings == (f"attributes.system.environment.A: {LEFT_OUT}; write it at the tasks, where null unsets",)
+
+
+def test_a_slot_in_a_slot_is_told() -> None:
+    inner = {"type": "slot", "count": 2, "label": "inner", "with": [{"type": "core", "count": 1}]}
+    found = reading(changed(FLUX, f"{SLOT}/with", [inner]))
+    assert found.warnings == ("resources[0].with[0].with[0]: a slot inside a slot is taken as part of the outer one",)
+    socket = {"type": "socket", "count": 1, "with": [inner]}
+    assert (
+        "resources[0].with[0].with[0].with[0]: a slot" in reading(changed(FLUX, f"{SLOT}/with", [socket])).warnings[0]
+    )
+    assert reading(changed(FLUX, "resources/0/with", [FLUX["resources"][0]["with"][0], inner])).warnings == ()
