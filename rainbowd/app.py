@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sqlite3
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,6 +37,7 @@ from rainbowd.resources.model import ClassTable, UnreadableDescriptionError
 from rainbowd.resources.workshop import Workshop
 from rainbowd.store.db import lock
 from rainbowd.store.repo import Repo
+from rainbowd.store.stored import RetiredCluster
 
 _log = structlog.get_logger()
 
@@ -81,7 +83,7 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
     except UnreadableDescriptionError as cause:
         raise StartRefusedError(f"{settings.database}: {cause}; start the rainbowd that wrote it") from None
     jobs, retired = await repo.load_live_jobs(ask_of), await repo.load_retired()
-    restored = core.restore(clusters, jobs, clock(), {one.name: one.generation + 1 for one in retired})
+    restored = core.restore(clusters, jobs, clock(), _next_generations(retired))
     credentials, watchers, pending = Credentials(secret, clusters), Watchers(), PendingAnswers()
     for one in retired:
         credentials.retire(one.token_hash, one.retired)
@@ -122,6 +124,14 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         listener.close()
         await listener.wait_closed()
         _log.info("rainbowd has stopped")
+
+
+def _next_generations(retired: Iterable[RetiredCluster]) -> dict[str, int]:
+    """By name. When they were deleted tells nothing: the clock may have been set back in between."""
+    found: dict[str, int] = {}
+    for one in retired:
+        found[one.name] = max(found.get(one.name, 0), one.generation + 1)
+    return found
 
 
 def _calm_the_collector() -> None:

@@ -1,6 +1,8 @@
 """Clusters that are deleted: their agents, their jobs, their credentials, their users, and who has the name next."""
 
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 
 import pytest
 from websockets.exceptions import InvalidStatus
@@ -128,6 +130,28 @@ async def test_who_has_the_name_next_does_not_see_the_old_jobs(new_daemon: Start
         async with both:
             assert both.welcome["clusters"] == ["red"]
             assert {one["job"] for one in (await both.ask("list"))["items"]} == {mine, *theirs}
+
+
+async def test_a_clock_that_was_set_back_gives_no_cluster_the_place_of_an_old_one(new_daemon: StartDaemon) -> None:
+    daemon = new_daemon().start()
+    tokens = []
+    async with Registrar(daemon.url) as registrar:
+        for _ in range(3):
+            tokens.append((old := await registrar.register("red")).token)
+            assert (await delete(registrar, old))["type"] == "done"
+    daemon.stop()
+    with closing(sqlite3.connect(daemon.database)) as database, database:
+        database.execute("UPDATE retired_clusters SET retired_at = 1e9 - generation")
+    daemon.start()
+    async with Registrar(daemon.url) as registrar:
+        new = await registrar.register("red")
+        async with ClientPeer(daemon.url, new.token) as client:
+            job = await client.submit()
+        assert (await delete(registrar, new))["type"] == "done"
+    async with ClientPeer(daemon.url, tokens[0], tokens[1:]) as past, ClientPeer(daemon.url, new.token) as client:
+        assert (await past.ask("status", jobs=[job]))["unknown"] == [job]
+        assert (await client.status(job))["job"] == job
+    daemon.stop()
 
 
 async def test_an_open_session_of_an_old_user_does_not_see_the_new_jobs(new_daemon: StartDaemon) -> None:
