@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from rainbow_agent.backends.constraints import node_name
 from rainbow_agent.core.model import Assignment, Shape
-from rainbow_protocol.jobspec.shape import slots_of
+from rainbow_protocol.counting import cheapest, slots_of
 from rainbow_protocol.program import TaskCount
 from rainbow_protocol.resources import Need, Resource, least
 
@@ -67,7 +67,7 @@ def _processes(count: TaskCount, shape: Shape, nodes: int, need: Need | None, sl
         slots = shape.tasks if need is None else _slots(need, slot)
         return _bounded(slots * count.per_slot)
     kind = count.per_resource or ""
-    amount = _of_type(need.alternatives[0], kind) if need is not None else 0
+    amount = _of_type(cheapest(need), kind) if need is not None else 0
     if not amount:
         amount = {"slot": shape.tasks, "node": nodes, "core": shape.cores, "gpu": shape.gpus}.get(kind, 0)
     if not amount:
@@ -82,8 +82,8 @@ def _bounded(processes: int) -> int:
 
 
 def _slots(need: Need, label: str | None) -> int:
-    """Of the first alternative: which of them was matched, an award does not tell."""
-    forest = need.alternatives[0]
+    """Of the alternative that the shape was made of, which is what was set aside."""
+    forest = cheapest(need)
     labelled = _of_type(forest, "slot", label) if label is not None else 0
     return labelled or slots_of(forest)
 

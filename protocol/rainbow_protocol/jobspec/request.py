@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from rainbow_protocol.counting import cheapest, slots_of
 from rainbow_protocol.job import Dependency, JobRequest
 from rainbow_protocol.jobspec.commands import ENVIRONMENTS, NOTHING, Surroundings, without_unset
 from rainbow_protocol.jobspec.place import Place
-from rainbow_protocol.jobspec.shape import shape_of, slots_of
+from rainbow_protocol.jobspec.shape import shape_of
 from rainbow_protocol.jobspec.trees import every
 from rainbow_protocol.program import Group, Program, Task, TaskCount
 from rainbow_protocol.resources import Constraint, Need, Requirement, Scalar
@@ -68,7 +69,7 @@ class Draft:
         if len(self.tasks) != 1 or self.groups:
             return None
         [task] = self.tasks
-        slots = [one for need in self.needs for one in every(need.alternatives[0]) if one.type == "slot"]
+        slots = [one for need in self.needs for one in every(cheapest(need)) if one.type == "slot"]
         simple = not task.group and task.replicas == 1 and not task.depends_on and len(slots) <= 1
         return task if simple else None
 
@@ -76,9 +77,9 @@ class Draft:
         """None where one process for each task of the shape is what is meant."""
         if count is not None and count != TaskCount(per_slot=1):
             return count
-        if len(self.needs) != 1 or len(self.needs[0].alternatives) != 1:
+        if len(self.needs) != 1:
             return count
-        return None if slots_of(self.needs[0].alternatives[0]) == tasks else TaskCount(per_slot=1)
+        return None if slots_of(cheapest(self.needs[0])) == tasks else TaskCount(per_slot=1)
 
 
 def _nulls(place: Place) -> Iterator[tuple[str, Place]]:

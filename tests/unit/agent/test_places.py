@@ -1,5 +1,7 @@
 """How many processes a task has, and where they run."""
 
+import subprocess
+import sys
 from collections import Counter
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 from rainbow_agent.backends.places import PROCESSES_MAX, Allocation, places
 from rainbow_agent.core.model import Shape, Share
+from rainbow_protocol.jobspec import shape_of
 from rainbow_protocol.program import TaskCount
 from rainbow_protocol.resources import CountRange, Need, Resource
 
@@ -113,3 +116,28 @@ def test_slots_get_their_fair_share(tasks: list[int], total: int) -> None:
     if total <= shape.tasks:
         devices = [device for _, gpus in found for device in gpus]
         assert len(devices) == len(set(devices))
+
+
+GPU_OR_CPU = Need(
+    alternatives=[
+        [Resource(type="node", count=4, children=[Resource(type="gpu", count=2), Resource(type="core")])],
+        [Resource(type="node", count=2, children=[Resource(type="core", count=8)])],
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("count", "processes"),
+    [(None, 2), (TaskCount(per_slot=3), 6), (TaskCount(per_resource="core"), 16), (TaskCount(per_resource="node"), 2)],
+)
+def test_of_alternatives_the_one_is_counted_that_was_set_aside(count: TaskCount | None, processes: int) -> None:
+    shape = shape_of([GPU_OR_CPU])
+    assert (shape.nodes, shape.tasks, shape.cores_per_task, shape.gpus_per_task) == (2, 2, 8, 0)
+    allocation = Allocation(Shape(tasks=2, cores_per_task=8), (Share(0, 1), Share(1, 1)))
+    assert len(places(count, allocation, GPU_OR_CPU)) == processes
+
+
+def test_an_agent_does_not_load_the_readers_of_jobspecs() -> None:
+    code = "import sys, rainbow_agent.backends.places; print([one for one in sys.modules if 'jobspec' in one])"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

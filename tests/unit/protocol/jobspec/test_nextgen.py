@@ -6,6 +6,7 @@ import pytest
 
 from rainbow_protocol import limits
 from rainbow_protocol.job import Shape
+from rainbow_protocol.program import TaskCount
 from rainbow_protocol.resources import Condition, Requirement
 from tests.unit.protocol.jobspec.documents import NEXTGEN, Document, changed, reading, refusal
 
@@ -289,3 +290,20 @@ def test_allocations_are_counted() -> None:
     tasks = [{"command": ["a"], "resources": name} for name in resources]
     assert len(reading(document(resources=resources, tasks=tasks[:-1])).request.needs or []) == limits.NEEDS_MAX
     assert f"more than {limits.NEEDS_MAX} different allocations" in refusal(document(resources=resources, tasks=tasks))
+
+
+def test_processes_are_counted_by_the_alternative_that_the_shape_is_made_of() -> None:
+    gpu = {"type": "node", "count": 4, "with": [{"type": "gpu", "count": 2}]}
+    cpu = {"type": "node", "count": 2, "with": [{"type": "slot", "count": 3, "with": [{"type": "core"}]}]}
+    for names, written in (("gpu|cpu", [4, 2]), ("cpu|gpu", [2, 4])):
+        found = reading(document(resources={"gpu": gpu, "cpu": cpu}, tasks=[{"command": ["a"], "resources": names}]))
+        assert found.request.shape == Shape(nodes=2, tasks=6)
+        assert found.request.needs is not None
+        # For matching they stay in the order in which they are written.
+        assert [forest[0].count for forest in found.request.needs[0].alternatives] == written
+        assert found.request.task_count is None  # one for each task of the shape
+    mixed = {**cpu, "with": [*cpu["with"], {"type": "core", "count": 2}]}
+    resources = {"gpu": gpu, "mixed": mixed}
+    found = reading(document(resources=resources, tasks=[{"command": ["a"], "resources": "gpu|mixed"}]))
+    assert found.request.shape == Shape(nodes=2, tasks=2, cores_per_task=5)
+    assert found.request.task_count == TaskCount(per_slot=1)  # six slots, and the shape has two tasks
