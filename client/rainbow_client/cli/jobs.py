@@ -94,7 +94,7 @@ def _show(found: list[JobStatus], as_json: bool) -> None:
 def _print_statuses(found: list[JobStatus], *, with_command: bool = False) -> None:
     now = time.time()
     print_table(
-        ["JOB", "NAME", "STATE", "CLUSTER", ">EXIT", ">AGE", ">RAN", *(["COMMAND"] * with_command), "REASON"],
+        ["JOB", "~NAME", "STATE", "CLUSTER", ">EXIT", ">AGE", ">RAN", *(["~COMMAND"] * with_command), "REASON"],
         [
             (
                 one.job,
@@ -105,11 +105,17 @@ def _print_statuses(found: list[JobStatus], *, with_command: bool = False) -> No
                 format_duration(max(0.0, now - one.submitted_at)),
                 _ran(one, now),
                 *([one.command] * with_command),
-                one.reason or ("cancel requested" if one.cancel_requested and one.finished_at is None else ""),
+                _why(one),
             )
             for one in found
         ],
     )
+
+
+def _why(one: JobStatus) -> str:
+    if one.reason == f"exit code {one.exit_code}":
+        return ""  # a column has it
+    return one.reason or ("cancel requested" if one.cancel_requested and one.finished_at is None else "")
 
 
 def _ran(one: JobStatus, now: float) -> str:

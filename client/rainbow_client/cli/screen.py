@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from rainbow_client.cli.tables import table_lines, wrapped_lines
 from rainbow_client.printable import printable
 
 PIPE_COLUMNS = 10_000  # in a pipe nothing is cut to fit
@@ -53,32 +53,34 @@ def state_text(state: str) -> Text:
 
 
 def print_line(*parts: Cell) -> None:
-    line = Text()
-    for part in parts:
-        line.append(printable(part) if isinstance(part, str) else part)
-    console().print(line, soft_wrap=True)
+    _write(_joined(parts))
+
+
+def print_words(*parts: Cell, hang: int = 2) -> None:
+    """A line of words, wrapped at the terminal's width. What somebody may want to copy belongs into a plain line."""
+    for line in wrapped_lines(_joined(parts), _columns(), hang):
+        _write(line)
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[Cell]], indent: int = 0) -> None:
-    """The last column takes what room is left and is cut on a terminal; `>` before a header aligns right."""
-    table = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_edge=False, show_header=any(headers)
-    )
-    if indent:
-        table.add_column("", width=indent - 2 if indent > 2 else 0)
-    for header in headers:
-        last = header is headers[-1]
-        table.add_column(
-            header.lstrip(">"),
-            justify="right" if header.startswith(">") else "left",
-            no_wrap=not last or not sys.stdout.isatty(),
-            overflow="fold" if last else "ellipsis",
-        )
-    for row in rows:
-        cells = [styled(cell) if isinstance(cell, str) else cell for cell in row]
-        table.add_row(*([Text("")] if indent else []), *cells)
-    # Rich pads every line to the table's width; blanks at the end of a line help nobody.
-    with console().capture() as captured:
-        console().print(table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
+    """Fitted to the terminal; `>` before a header aligns right, `~` lets its column be shortened (tables.py)."""
+    cells = ([styled(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    for line in table_lines(headers, cells, _columns(), indent):
+        _write(line)
     sys.stdout.flush()
+
+
+def _joined(parts: Iterable[Cell]) -> Text:
+    line = Text()
+    for part in parts:
+        line.append(printable(part) if isinstance(part, str) else part)
+    return line
+
+
+def _write(line: Text) -> None:
+    console().print(line, soft_wrap=True)
+
+
+def _columns() -> int | None:
+    """None where nothing may be cut nor wrapped: in a pipe."""
+    return console().width if sys.stdout.isatty() else None

@@ -139,3 +139,11 @@ async def test_following_says_once_that_the_cluster_is_away(
     daemon.handlers |= {"logs": lambda _: [answers.pop(0)], "status": lambda _: [running]}
     done = await rainbow("logs", "-f", JOB)
     assert (done.code, done.err) == (0, "rainbow: one is offline; waiting for it\n")
+
+
+async def test_the_exit_code_is_told_once(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    failed = [status(JOB, "failed", exit_code=3, reason="exit code 3"), status(JOB, "failed", reason="it was too long")]
+    daemon.handlers["list"] = lambda _: [{"type": "jobs", "items": failed}]
+    out = (await rainbow("jobs")).out
+    assert "exit code" not in out
+    assert "it was too long" in out
