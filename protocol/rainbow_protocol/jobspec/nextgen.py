@@ -6,6 +6,7 @@ from rainbow_protocol import limits
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.jobspec.commands import NOTHING, Surroundings, command_of, for_the_whole_job
 from rainbow_protocol.jobspec.counts import task_count_of
+from rainbow_protocol.jobspec.fitting import why_never_within
 from rainbow_protocol.jobspec.flux import check_version
 from rainbow_protocol.jobspec.order import check_groups, check_order
 from rainbow_protocol.jobspec.place import Fields, Place
@@ -186,6 +187,8 @@ class _Reader:
             inside = _Around(surroundings, around.forests)
             return (self.pool.want(Wanted(place, around.forests, options)) if any(options) else None), inside
         forests, outer, names = self.pool.forests_of(resources, place)
+        if around.forests is not None and (words := why_never_within(forests, around.forests)):
+            raise (resources or place).wrong(f"{words}, so that it could never run there")
         surroundings = own.within(outer.within(Surroundings(around.surroundings.env, around.surroundings.cwd)))
         if around.forests is None:
             self.durations.append(surroundings.time_limit_s)
