@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rainbow_protocol.amounts import bytes_words, number_words
 from rainbowd.resources.classes import HOST
 from rainbowd.resources.graph import Scalar
 from rainbowd.resources.model import ClusterModel, SubtreeClass
@@ -102,8 +103,8 @@ def _lines(one: SubtreeClass, number: int, lead: str, indent: str) -> Iterator[s
 
 def _title(one: SubtreeClass, number: int) -> str:
     words = one.type
-    if one.size != 1 and (one.unit or factor(one.unit) is not None):
-        words += f" {_shown(one.size)} {one.unit}"
+    if one.size != 1 and (amount := _amount(one)):
+        words += f" {amount}"
     elif one.size != 1:
         number *= int(one.size) if isinstance(one.size, int) else 1
     if number != 1:
@@ -112,6 +113,14 @@ def _title(one: SubtreeClass, number: int) -> str:
     attached = Counter(trait[0] for trait in one.traits)
     extra += [f"+{name}" + (f" × {count}" if count > 1 else "") for name, count in sorted(attached.items())]
     return words + (f"  [{', '.join(extra)}]" if extra else "")
+
+
+def _amount(one: SubtreeClass) -> str | None:
+    """None for what is only counted. Bytes are told in a unit that can be read."""
+    if one.unit:
+        return bytes_words(_plain(one.size)) if factor(one.unit) == 1 else f"{_shown(one.size)} {one.unit}"
+    words = number_words(one.type, _plain(one.size))
+    return words if " " in words else None
 
 
 def _shown(amount: Number) -> str:

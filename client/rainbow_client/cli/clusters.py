@@ -10,7 +10,8 @@ import orjson
 from rainbow_client.cli.documents import cluster_document, shown_document
 from rainbow_client.cli.frame import Invocation, common_options, with_client
 from rainbow_client.cli.json_lines import print_json
-from rainbow_client.cli.screen import print_line, print_table, state_text
+from rainbow_client.cli.screen import print_line, print_table, print_words, state_text
+from rainbow_protocol.amounts import amount_words, number_words
 
 if TYPE_CHECKING:
     from rainbow_client.client import Client
@@ -27,23 +28,40 @@ def clusters(ctx: click.Context) -> None:
 
 
 def _list(invocation: Invocation) -> None:
-    found = [cluster_document(cluster) for cluster in with_client(invocation, lambda client: client.clusters())]
+    told = with_client(invocation, lambda client: client.clusters())
+    found = [cluster_document(cluster) for cluster in told]
     if invocation.json:
         print_json(found)
         return
     if not found:
         print_line("No clusters. `rainbow register cluster NAME` makes one known to the daemon.")
         return
+    memory = [cluster.counts.get("memory") for cluster in told]
+    known = any(amount is not None for amount in memory)
     print_table(
-        ["CLUSTER", "STATE", ">NODES", ">CORES", ">GPUS", ">FREE CORES", ">FREE GPUS", ">RUNNING", ">QUEUED"],
+        # FREE is of what stands before it. So a name of some length has room in 80 columns.
+        [
+            "CLUSTER",
+            "STATE",
+            ">NODES",
+            *([">MEMORY"] * known),
+            ">CORES",
+            ">FREE",
+            ">GPUS",
+            ">FREE",
+            ">RUNNING",
+            ">QUEUED",
+        ],
         [
             (
                 cluster["name"],
                 state_text(cluster["state"]),
-                *(_number(cluster[key]) for key in ("nodes", "cores", "gpus")),
-                *(_number(cluster["free"].get(key)) for key in ("cores", "gpus", "running", "queued")),
+                _number(cluster["nodes"]),
+                *(["-" if amount is None else number_words("memory", amount)] * known),
+                *(_number(number) for key in ("cores", "gpus") for number in (cluster[key], cluster["free"].get(key))),
+                *(_number(cluster["free"].get(key)) for key in ("running", "queued")),
             )
-            for cluster in found
+            for cluster, amount in zip(found, memory, strict=True)
         ],
     )
 
@@ -87,14 +105,14 @@ async def _print_all(client: "Client", name: str) -> None:
 
 
 def _print_summary(shown: "ClusterShown") -> None:
-    print_line(shown.name, "  ", state_text(shown.state), _described(shown))
+    print_words(shown.name, "  ", state_text(shown.state), _described(shown))
     if not shown.counts:
         return
     print_line("")
-    print_table(["TYPE", ">COUNT"], [(kind, _amount(count)) for kind, count in shown.counts.items()])
+    print_table(["TYPE", ">COUNT"], [(kind, number_words(kind, count)) for kind, count in shown.counts.items()])
     if shown.kinds:
         print_line("")
-        print_table([">NODES", "EACH HAS", "HOSTS"], [_kind_row(kind) for kind in shown.kinds])
+        print_table([">NODES", "~HOSTS", "EACH HAS"], [_kind_row(kind) for kind in shown.kinds])
         if shown.kinds_more:
             print_line(f"and {shown.kinds_more} more kinds of node")
     if shown.subsystems:
@@ -106,7 +124,7 @@ def _print_summary(shown: "ClusterShown") -> None:
                     one.name,
                     str(one.vertices),
                     str(one.attached_to),
-                    ", ".join(f"{count} {kind}" for kind, count in one.types.items()),
+                    ", ".join(amount_words(kind, count) for kind, count in one.types.items()),
                 )
                 for one in shown.subsystems
             ],
@@ -114,10 +132,10 @@ def _print_summary(shown: "ClusterShown") -> None:
 
 
 def _kind_row(kind: "NodeKind") -> tuple[str, str, str]:
-    each = ", ".join(f"{_amount(amount)} {thing}" for thing, amount in kind.contents.items()) or "nothing"
+    each = ", ".join(amount_words(thing, amount) for thing, amount in kind.contents.items()) or "nothing"
     more = [*kind.properties, *(f"{key}={value}" for key, value in kind.attributes.items())]
     more += [f"+{name}" for name in kind.subsystems]
-    return str(kind.nodes), each + (f"  [{', '.join(more)}]" if more else ""), kind.hosts
+    return str(kind.nodes), kind.hosts, each + (f" [{', '.join(more)}]" if more else "")
 
 
 def _described(shown: "ClusterShown") -> str:
@@ -127,10 +145,6 @@ def _described(shown: "ClusterShown") -> str:
     by = {"registration": " at its registration", "agent": " by its agent"}.get(shown.described_by or "", "")
     at = "" if shown.described_at is None else f", {datetime.fromtimestamp(shown.described_at):%Y-%m-%d %H:%M:%S}"
     return f"  told as {told}{by}{at}"
-
-
-def _amount(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
 
 
 def _number(value: int | None) -> str:

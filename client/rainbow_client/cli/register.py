@@ -11,12 +11,13 @@ from rainbow_client.cli.frame import Invocation, common_options, note
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.options import naming_options
 from rainbow_client.cli.registrar import DOCUMENT, Meter, document_source, secret_option, with_registrar
-from rainbow_client.cli.screen import print_line, print_table
+from rainbow_client.cli.screen import print_line, print_table, print_words
 from rainbow_client.config import ConfiguredCluster, read_config, write_config
 from rainbow_client.config_search import find_file, user_config_path
 from rainbow_client.errors import ConfigError
 from rainbow_client.printable import printable
 from rainbow_client.requests import invalid
+from rainbow_protocol.amounts import amount_words
 from rainbow_protocol.job import Totals
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def register() -> None:
     help="What the cluster has: a graph, Flux's R, a list of nodes, or limits; - reads standard input.",
 )
 @click.option("--nodes", type=int, metavar="N", help="Totals, so that jobs can wait for it before its agent is up.")
-@click.option("--cores-per-node", type=int, metavar="N", default=1, show_default=True)
-@click.option("--gpus-per-node", type=int, metavar="N", default=0, show_default=True)
+@click.option("--cores-per-node", type=int, metavar="N", help="Cores of each of them.  [default: 1]")
+@click.option("--gpus-per-node", type=int, metavar="N", help="GPUs of each of them.  [default: 0]")
 @secret_option
 @click.option("--save", is_flag=True, help="Add the cluster to the configuration file.")
 @common_options
@@ -49,8 +50,8 @@ def cluster(
     invocation: Invocation,
     document: Path | None,
     nodes: int | None,
-    cores_per_node: int,
-    gpus_per_node: int,
+    cores_per_node: int | None,
+    gpus_per_node: int | None,
     secret_file: Path | None,
     save: bool,
     name: str,
@@ -61,6 +62,10 @@ def cluster(
     """
     if document is not None and nodes is not None:
         raise click.UsageError("give --nodes-json or --nodes, not both")
+    if nodes is None:
+        for option, given in (("--cores-per-node", cores_per_node), ("--gpus-per-node", gpus_per_node)):
+            if given is not None:
+                raise click.UsageError(f"{option} needs --nodes: without it nothing says how many nodes there are")
     with naming_options({key: f"--{key.replace('_', '-')}" for key in Totals.model_fields}):
         resources = _totals(nodes, cores_per_node, gpus_per_node)
     target = _save_target(invocation) if save else None
@@ -122,15 +127,12 @@ def subsystem(invocation: Invocation, cluster: str, document: Path, secret_file:
 
 def _tell(made: "Registered") -> None:
     _warn(made)
-    has = ", ".join(
-        f"{amount:g} {kind}" if isinstance(amount, float) else f"{amount} {kind}"
-        for kind, amount in made.counts.items()
-    )
+    has = ", ".join(amount_words(kind, amount) for kind, amount in made.counts.items())
     described = f" It has {has}." if has else ""
     if made.secret is None:
-        print_line(f"Cluster {made.cluster} is described anew; its secret and token stay the same.{described}")
+        print_words(f"Cluster {made.cluster} is described anew; its secret and token stay the same.{described}")
         return
-    print_line(f"Cluster {made.cluster} is registered.{described} These are shown only now:")
+    print_words(f"Cluster {made.cluster} is registered.{described} These are shown only now:")
     print_table(
         ["", "", ""],
         [
@@ -145,13 +147,14 @@ def _warn(made: "Registered") -> None:
         note(f"warning: {printable(warning)}")
 
 
-def _totals(nodes: int | None, cores_per_node: int, gpus_per_node: int) -> Totals | None:
+def _totals(nodes: int | None, cores_per_node: int | None, gpus_per_node: int | None) -> Totals | None:
     if nodes is None:
         return None
     from pydantic import ValidationError
 
     try:
-        return Totals(nodes=nodes, cores_per_node=cores_per_node, gpus_per_node=gpus_per_node)
+        cores = 1 if cores_per_node is None else cores_per_node
+        return Totals(nodes=nodes, cores_per_node=cores, gpus_per_node=gpus_per_node or 0)
     except ValidationError as cause:
         raise invalid(cause) from None
 

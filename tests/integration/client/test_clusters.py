@@ -53,7 +53,7 @@ def test_a_cluster_comes_changes_and_goes(rainbow: Rainbow, name: str, graph: Pa
     shown = done(rainbow("clusters", "show", name)).out
     assert f"{name}  offline  told as a graph at its registration" in shown
     assert next(line.split() for line in shown.splitlines() if "core" in line) == ["core", "12"]
-    assert "4 core, 1 gpu" in shown
+    assert "4 cores, 1 gpu" in shown
     assert "host[1-2]" in shown
     assert [line.split()[:3] for line in shown.splitlines() if line.startswith("io")] == [["io", "2", "2"]]
 
@@ -64,7 +64,7 @@ def test_a_cluster_comes_changes_and_goes(rainbow: Rainbow, name: str, graph: Pa
     graph.write_bytes(documents.as_bytes(documents.cluster(nodes=3, cores=8)))
     updated = done(rainbow("register", "cluster", name, "--nodes-json", str(graph)))
     assert updated.out.startswith(f"Cluster {name} is described anew; its secret and token stay the same. It has ")
-    assert "24 core" in updated.out
+    assert "1 cluster, 1 rack, 3 nodes, 24 cores" in updated.out
 
     assert done(rainbow("delete", "subsystem", "io", "--cluster", name)).out == f"Subsystem io of {name} is deleted.\n"
     assert "SUBSYSTEM" not in done(rainbow("clusters", "show", name)).out
@@ -134,6 +134,8 @@ def test_a_file_that_is_too_long_is_refused_before_anything_is_sent(
         (("register", "cluster", "x", "--nodes-json", "f", "--nodes", "2"), 2, "not both"),
         (("register", "cluster", "x", "--nodes-json", "/nonexistent"), 2, "/nonexistent: cannot be read"),
         (("register", "cluster", "x", "--nodes-json", "/dev/null"), 2, "the document is empty"),
+        (("register", "cluster", "x", "--cores-per-node", "3"), 2, "--cores-per-node needs --nodes"),
+        (("register", "cluster", "x", "--nodes-json", "f", "--gpus-per-node", "3"), 2, "--gpus-per-node needs --nodes"),
         (("register", "subsystem", "io", "--nodes-json", "f"), 2, "--cluster"),
         (("register", "subsystem", "!", "--cluster", "x", "--nodes-json", "/dev/null"), 2, "name: has characters"),
         (("delete", "cluster", "nowhere"), 77, "there is no cluster 'nowhere'"),

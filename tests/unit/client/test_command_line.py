@@ -273,3 +273,16 @@ async def test_no_jobs_that_match(rainbow: Rainbow, configured: Path, daemon: Fa
 
 async def test_the_sdk_finds_the_configuration_of_the_command(configured: Path) -> None:
     assert rainbow_client.load_config() == rainbow_client.load_config(configured) == read_config(configured)
+
+
+async def test_memory_of_clusters_can_be_read(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    known = {"name": "one", "state": "offline", "resources": None, "free": None}
+    counts = {"node": 3, "core": 36, "memory": 905_438_953_472}
+    daemon.handlers["clusters"] = lambda _: [{"type": "cluster_list", "items": [known | {"counts": counts}, known]}]
+    lines = (await rainbow("clusters")).out.splitlines()
+    assert lines[0].split()[:6] == ["CLUSTER", "STATE", "NODES", "MEMORY", "CORES", "FREE"]
+    assert lines[1].split()[:6] == ["one", "offline", "3", "905", "GB", "36"]
+    assert lines[2].split()[:5] == ["one", "offline", "-", "-", "-"]
+    assert len(lines[0]) <= 80
+    daemon.handlers["clusters"] = lambda _: [{"type": "cluster_list", "items": [known]}]
+    assert "MEMORY" not in (await rainbow("clusters")).out

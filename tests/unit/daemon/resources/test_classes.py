@@ -13,7 +13,7 @@ from rainbowd.resources.classes import describe, from_totals
 from rainbowd.resources.graph import GraphRefusedError, Kind, Limits, ResourceGraph, SubsystemGraph, SubsystemVertex
 from rainbowd.resources.match import GraphMatcher
 from rainbowd.resources.model import ClassTable
-from rainbowd.resources.overview import node_kinds, tree_lines
+from rainbowd.resources.overview import _title, node_kinds, tree_lines
 from tests.unit.daemon.resources import worlds
 from tests.unit.daemon.resources.brute import Vertex, numbered
 
@@ -67,6 +67,21 @@ def test_a_thousand_equal_nodes_are_one_class() -> None:
     assert tree_lines(model) == ["cluster", "└─ node × 1000", "   └─ core × 4"]
     [kind], more = node_kinds(model)
     assert (kind.nodes, kind.contents, more) == (1000, {"core": 4}, 0)
+
+
+@pytest.mark.parametrize(
+    ("size", "unit", "words"),
+    [
+        (905_438_953_472, "", "memory 905 GB"),
+        (64 * 2**30, "B", "memory 64 GiB"),
+        (64, "GB", "memory 64 GB"),
+        (4, "", "memory × 4"),
+    ],
+)
+def test_memory_is_told_in_a_unit_that_can_be_read(size: int, unit: str, words: str) -> None:
+    table = ClassTable()
+    memory = table.intern("memory", size, unit, frozenset(), (), (), ())
+    assert _title(memory, 1) == words
 
 
 def test_kinds_are_shared_between_clusters_and_let_go_with_them() -> None:
@@ -137,7 +152,5 @@ def test_a_cluster_that_grows_may_have_software_everywhere_but_nowhere_in_partic
     node = Resource(type="node", requires=[wanted])
     assert GraphMatcher().match(ask_of(worlds.request([node])), model).fits
     arch.attached = {"node7": [0]}
-    with pytest.raises(
-        GraphRefusedError, match="attached to vertex 'node7', which the cluster does not have"
-    ):
+    with pytest.raises(GraphRefusedError, match="attached to vertex 'node7', which the cluster does not have"):
         describe(grows, [arch])
