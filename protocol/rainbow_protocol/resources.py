@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
+from rainbow_protocol.hostlist import Hostlist, Numbers
 from rainbow_protocol.wire import Line, WireModel
 
 TypeName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limits.RESOURCE_NAME_CHARS_MAX)]
@@ -93,6 +94,14 @@ class Constraint(WireModel):
     def _bounded(self) -> Self:
         if self.depth > limits.RESOURCE_DEPTH_MAX:
             raise ValueError(f"constraints are nested deeper than {limits.RESOURCE_DEPTH_MAX}")
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_readable(self) -> Self:
+        if self.op == "hostlist":
+            Hostlist(self.values)
+        elif self.op == "ranks":
+            Numbers(self.values)
         return self
 
     @property

@@ -14,8 +14,10 @@ import orjson
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.resources import Constraint, Need, Requirement, Resource, least
 from rainbowd.resources.classes import HOST
+from rainbowd.resources.units import factor, in_bytes
 
 SLOT = "slot"
+REMEMBERED_BYTES_MAX = 16 * 1024  # longer requests are rare, and thousands of them would be a lot of memory
 
 
 class Demand(NamedTuple):
@@ -62,15 +64,13 @@ class Ask:
     requires: tuple[Requirement, ...] = ()
     constraint: Constraint | None = None
     has_requirements: bool = False
-    memory: dict[Any, Any] = field(default_factory=dict)  # the matcher's, shared by all clusters
-    top_types: frozenset[str] = field(init=False)
+    types: frozenset[str] = field(init=False)  # everything that it could use itself
     ladder: tuple[Demand, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.ladder = () if self.requires or self.constraint is not None else _ladder(self.needs)
-        self.top_types = frozenset(
-            want.type for alternatives in self.needs for forest in alternatives for want, _ in forest
-        )
+        forests = [forest for alternatives in self.needs for forest in alternatives]
+        self.types = frozenset[str]().union(*(want.touches for forest in forests for want, _ in forest))
 
 
 def _ladder(needs: tuple[tuple[tuple[Demand, ...], ...], ...]) -> tuple[Demand, ...]:
@@ -104,7 +104,8 @@ def ask_of(request: JobRequest) -> Ask:
     wanted["command"] = ["-"]  # what it runs does not matter here
     if request.needs is None:
         wanted["shape"] = request.shape.model_dump(exclude={"time_limit_s"})
-    return _written(orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS))
+    text = orjson.dumps(wanted, option=orjson.OPT_SORT_KEYS)
+    return _written(text) if len(text) <= REMEMBERED_BYTES_MAX else _written.__wrapped__(text)
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +116,7 @@ def _simple(nodes: int | None, tasks: int, cores: int, gpus: int, exclusive: boo
 @lru_cache(maxsize=4096)
 def _written(text: bytes) -> Ask:
     request = JobRequest.model_validate_json(text)
-    wants = _Wants()
+    wants = _Wants(_in_several_units(request.needs or ()))
     if request.needs is not None:
         needs = tuple(_alternatives(wants, need) for need in request.needs)
     else:
@@ -133,9 +134,10 @@ def _written(text: bytes) -> Ask:
 class _Wants:
     """Makes wants, each once: equal ones are the same object, so that their counts can be added."""
 
-    def __init__(self) -> None:
+    def __init__(self, in_bytes_types: frozenset[str] = frozenset()) -> None:
         self._known: dict[Any, Want] = {}
         self.has_requirements = False
+        self.in_bytes = in_bytes_types
 
     def get(
         self,
@@ -180,29 +182,54 @@ def _of_shape(
     )
 
 
+def _in_several_units(needs: Iterable[Need]) -> frozenset[str]:
+    """The types that are asked for in GB here and in MB there: to be added, they are counted in bytes."""
+    units: dict[str, set[str]] = {}
+    stack = [resource for need in needs for forest in need.alternatives for resource in forest]
+    while stack:
+        resource = stack.pop()
+        if factor(resource.unit) is not None:
+            units.setdefault(resource.type, set()).add(resource.unit)
+        stack += resource.children
+    return frozenset(kind for kind, several in units.items() if len(several) > 1)
+
+
 def _alternatives(wants: _Wants, need: Need) -> tuple[tuple[Demand, ...], ...]:
     return tuple(
-        merged(demand for resource in forest for demand in _demands(wants, resource, False, False, ()))
+        merged(demand for resource in forest for demand in _demands(wants, resource, _Where(), ()))
         for forest in need.alternatives
     )
 
 
-def _demands(
-    wants: _Wants, resource: Resource, in_slot: bool, in_node: bool, inherited: tuple[Requirement, ...]
-) -> list[Demand]:
-    """`inherited` are requirements of a slot that has vanished: they fall to what it holds."""
+class _Where(NamedTuple):
+    """Where in the request a resource stands. A slot right in a packed slot is part of it: one node holds both."""
+
+    slot: bool = False
+    packed: bool = False
+    in_node: bool = False
+
+    def in_slot(self, slot: Resource) -> "_Where":
+        return _Where(True, self.packed or not (self.in_node or _mentions(slot, HOST)), self.in_node)
+
+    def inside(self, resource: Resource) -> "_Where":
+        return _Where(self.slot, False, self.in_node or resource.type == HOST)
+
+
+def _demands(wants: _Wants, resource: Resource, where: _Where, inherited: tuple[Requirement, ...]) -> list[Demand]:
+    """`inherited` are requirements of the slot around it: they fall to each thing that it holds."""
     count = least(resource.count)
     requires = (*inherited, *resource.requires)
     if resource.type == SLOT:
-        if in_node or _mentions(resource, HOST):
-            held = [d for child in resource.children for d in _demands(wants, child, True, in_node, requires)]
+        held = [d for child in resource.children for d in _demands(wants, child, where.in_slot(resource), requires)]
+        if where.packed or where.in_node or _mentions(resource, HOST):
             return [Demand(want, each * count) for want, each in held]
-        held = [d for child in resource.children for d in _demands(wants, child, True, in_node, ())]
-        return [Demand(wants.get(SLOT, requires=requires, demands=held, packed=True, noun=SLOT), count)]
-    exclusive = in_slot if resource.exclusive is None else resource.exclusive
-    inside = in_node or resource.type == HOST
-    held = [d for child in resource.children for d in _demands(wants, child, in_slot, inside, ())]
-    return [Demand(wants.get(resource.type, resource.unit, exclusive, requires, held), count)]
+        return [Demand(wants.get(SLOT, demands=held, packed=True, noun=SLOT), count)]
+    exclusive = where.slot if resource.exclusive is None else resource.exclusive
+    held = [d for child in resource.children for d in _demands(wants, child, where.inside(resource), ())]
+    unit = resource.unit
+    if resource.type in wants.in_bytes and not held:
+        count, unit = in_bytes(count, unit)
+    return [Demand(wants.get(resource.type, unit, exclusive, requires, held), count)]
 
 
 def _mentions(resource: Resource, kind: str) -> bool:

@@ -8,17 +8,24 @@ every cluster that has the same class.
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from rainbow_protocol.resources import Requirement
 from rainbowd.resources.asking import Ask, Demand, Want, merged
 from rainbowd.resources.classes import HOST
 from rainbowd.resources.model import SubtreeClass
-from rainbowd.resources.requirements import Chain, admits, satisfied
+from rainbowd.resources.requirements import Chain, admits, satisfied_at
 from rainbowd.resources.units import Number, available
 
 FACTS_MAX = 500_000  # remembered for one request; then it starts anew
 GROUPS_MAX = 1_000
+STEPS_MAX = 20_000  # combinations looked at for one verdict: some hundredths of a second
+STEPS_IN_ALL_MAX = 100_000
 
 # Decides for demands that could want the same vertices.
 Together = Callable[["Capacity", SubtreeClass, Chain, tuple[Demand, ...]], bool]
+
+
+class TooIntricateError(Exception):
+    """More combinations than may be looked at while others wait."""
 
 
 class Capacity:
@@ -29,10 +36,28 @@ class Capacity:
         self._together = together
         self._caps: dict[tuple[Want, Chain], dict[SubtreeClass, Number]] = {}
         self._facts = 0
+        self.steps_left = STEPS_MAX  # of this verdict
+        self.steps_left_in_all = STEPS_IN_ALL_MAX  # of this request, whatever the number of clusters
         self._groups: dict[tuple[Demand, ...], list[list[Demand]]] = {}
         self._admitted: dict[tuple[SubtreeClass, Chain], bool] = {}
+        self._slots_without: dict[tuple[Want, tuple[Demand, ...]], Want] = {}
+        self._true_at: dict[tuple[int, SubtreeClass], bool] = {}
         self._unions: dict[tuple[tuple[Want, ...], Chain], dict[SubtreeClass, Number]] = {}
         self.filters = bool(ask.requires) or ask.constraint is not None
+
+    def begin(self) -> None:
+        """A new verdict, with steps of its own."""
+        self.steps_left = STEPS_MAX
+
+    def spend(self, steps: int) -> None:
+        self.steps_left -= steps
+        self.steps_left_in_all -= steps
+        if self.steps_left < 0 or self.steps_left_in_all < 0:
+            raise TooIntricateError
+
+    @property
+    def facts(self) -> int:
+        return self._facts + len(self._admitted) + len(self._true_at) + sum(map(len, self._unions.values()))
 
     def inside(self, place: SubtreeClass, chain: Chain) -> Chain:
         """The chain for what the place holds."""
@@ -45,18 +70,34 @@ class Capacity:
         known = self._admitted.get((place, chain))
         if known is None:
             ask, within = self._ask, self.inside(place, chain)
-            known = (ask.constraint is None or admits(ask.constraint, place)) and all(
-                satisfied(one, within) for one in ask.requires
-            )
+            suits = ask.constraint is None or admits(ask.constraint, place)
+            known = suits and self.satisfies(ask.requires, within)
             self._admitted[place, chain] = known
         return known
+
+    def satisfies(self, requires: Sequence[Requirement], chain: Chain) -> bool:
+        """As `satisfied`, but what was found out about a place is never looked for again."""
+        known = self._true_at
+        for requirement in requires:
+            found = False
+            for place in chain:
+                key = (id(requirement), place)
+                true = known.get(key)
+                if true is None:
+                    true = known[key] = satisfied_at(requirement, place)
+                if true:
+                    found = True
+                    break
+            if found == requirement.absent:
+                return False
+        return True
 
     def suits(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
         """Is the place of the wanted type, and does it have what is required there? Its contents are not looked at."""
         if want.type != place.type:
             return False
         within = self.inside(place, chain)
-        return all(satisfied(one, within) for one in want.requires)
+        return self.satisfies(want.requires, within)
 
     def takes(self, want: Want, place: SubtreeClass, chain: Chain) -> bool:
         """Can the place itself be one of these?"""
@@ -169,7 +210,7 @@ class Capacity:
     def slots(self, want: Want, host: SubtreeClass, chain: Chain) -> int:
         """How many of these slots the node holds."""
         within = self.inside(host, chain)
-        if not all(satisfied(one, within) for one in want.requires):
+        if not self.satisfies(want.requires, within):
             return 0
         most = min(int(self.total(part, host, chain) // count) for part, count in want.demands)
         if most == 0 or (len(want.demands) == 1 and want.demands[0].want.is_leaf):
@@ -247,11 +288,11 @@ class Capacity:
 
     def _smaller(self, want: Want, demands: tuple[Demand, ...]) -> Want:
         """The same slot with fewer demands; always the same object, so that what is known of it is found again."""
-        known = self._ask.memory.setdefault("smaller", {})
         key = (want, demands)
-        if key not in known:
-            known[key] = Want(want.type, want.unit, want.exclusive, want.requires, demands, True, want.noun)
-        smaller: Want = known[key]
+        smaller = self._slots_without.get(key)
+        if smaller is None:
+            smaller = Want(want.type, want.unit, want.exclusive, want.requires, demands, True, want.noun)
+            self._slots_without[key] = smaller
         return smaller
 
     def footprint(self, want: Want, place: SubtreeClass) -> frozenset[str]:

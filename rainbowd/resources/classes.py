@@ -65,6 +65,10 @@ class _Forms:
                 pools.setdefault((form[0], *form[2:6]), []).append((child, count))
         for (kind, unit, properties, attributes, traits), members in pools.items():
             size = sum(self.forms[child][1] * count for child, count in members)
+            if size > limits.GRAPH_SIZE_MAX:
+                raise GraphRefusedError(
+                    f"the sizes of type {kind!r} in one place add up to more than 10^18; use a larger unit"
+                )
             kept[self.add((kind, size, unit, properties, attributes, traits, ()))] += 1
         return tuple(sorted(kept.items()))
 
@@ -77,6 +81,9 @@ def describe(graph: ResourceGraph | Limits, subsystems: Sequence[SubsystemGraph]
     traits_at = _attachments(graph, subsystems, forms)
     class_of = array("I", bytes(4 * len(graph)))
     children: list[Counter[int] | None] = [None] * len(graph)
+    for told in graph.kinds:
+        if told.type == HOST and told.size != 1:
+            raise GraphRefusedError(f"a node has size {told.size}; nodes are told one by one, each with size 1")
     kinds = [(k.type, whole(k.size), k.unit, k.properties, plain(k.attributes)) for k in graph.kinds]
     leaves: dict[tuple[int, int], int] = {}  # most vertices are leaves of a few kinds: met before, nothing to do
     for vertex in range(len(graph) - 1, -1, -1):
@@ -226,8 +233,17 @@ def _canonical(forms: _Forms, root: int) -> list[int]:
                 seen.add(child)
                 stack.append(child)
     content: dict[int, tuple[int, bytes]] = {}  # height, digest
+    types: dict[int, frozenset[str]] = {}
+    facts = 0
     for position in sorted(seen):  # children were met before their parents
         form = forms.forms[position]
+        types[position] = frozenset((form[0],)).union(*(types[child] for child, _ in form[6]))
+        facts += len(types[position])
+        if facts > limits.GRAPH_FACTS_MAX:
+            raise GraphRefusedError(
+                "the graph has too many kinds of subtree with too many types of vertex in them; "
+                "tell things of the same sort by one type, and what is special about them by attributes"
+            )
         below = sorted((content[child], count) for child, count in form[6])
         height = 1 + max((high for (high, _), _ in below), default=0)
         text = repr((form[:5], forms.trait_sets[form[5]], below))

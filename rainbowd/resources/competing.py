@@ -13,13 +13,13 @@ from math import gcd, lcm, prod
 import igraph  # type: ignore[import-untyped]
 
 from rainbowd.resources.asking import Demand, Want, merged
-from rainbowd.resources.capacity import Capacity, times
+from rainbowd.resources.capacity import Capacity, TooIntricateError, times
 from rainbowd.resources.classes import HOST
 from rainbowd.resources.model import SubtreeClass
+from rainbowd.resources.packing_slots import packs
 from rainbowd.resources.requirements import Chain
 from rainbowd.resources.units import Number, available
 
-STEPS_MAX = 50_000  # combinations looked at for one question: a tenth of a second at most
 HALL_MAX = 4  # of more, a flow is found sooner than all of their subsets are looked at
 EXACT_FLOAT_MAX = 2**53  # igraph counts flows in floats
 
@@ -27,13 +27,11 @@ Vector = tuple[Number, ...]
 Items = tuple[Demand, ...]
 
 
-class TooIntricateError(Exception):
-    """More combinations than may be looked at while others wait."""
-
-
 def fits_together(capacity: Capacity, place: SubtreeClass, chain: Chain, group: Items) -> bool:
     """Exactly, or TooIntricateError."""
     flow = _as_flow(capacity, place, chain, group)
+    if flow is None:
+        flow = packs(capacity, place, chain, group)
     if flow is not None:
         return flow
     return _Frontiers(capacity).reach(place, chain, group)
@@ -106,7 +104,6 @@ class _Frontiers:
 
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
-        self._steps = 0
         self._known: dict[tuple[SubtreeClass, Chain, Items], frozenset[Vector]] = {}
 
     def reach(self, place: SubtreeClass, chain: Chain, items: Items) -> bool:
@@ -118,6 +115,7 @@ class _Frontiers:
         within = self._capacity.inside(place, chain)
         result: frozenset[Vector] = frozenset([(0,) * len(items)])
         for child, count in place.children:
+            self._capacity.spend(4 + len(items))
             one = self.subtree(child, within, items)
             if one != frozenset([(0,) * len(items)]):
                 result = self._sum(result, self._multiple(one, count, caps), caps)
@@ -167,9 +165,9 @@ class _Frontiers:
             yield zero
             return
         *first, last = leaves
-        shares = [range(int(min(items[index].number, self._amount(place, items[index].want))) + 1) for index in first]
-        self._spend(prod(map(len, shares)))
-        for taken in product(*shares):
+        most = [int(min(items[index].number, self._amount(place, items[index].want))) for index in first]
+        self._capacity.spend(4 * prod(number + 1 for number in most))
+        for taken in product(*(range(number + 1) for number in most)):
             used = sum(
                 Fraction(share) / Fraction(self._amount(place, items[index].want) or 1)
                 for index, share in zip(first, taken, strict=True)
@@ -212,12 +210,9 @@ class _Frontiers:
         self, place: SubtreeClass, chain: Chain, items: Items, packed: list[int], fixed: Items
     ) -> Iterator[tuple[Vector, Items]]:
         """Every number of slots of each kind that the node holds, with the demands that they bring."""
-        ranges = []
-        for index in packed:
-            want, count = items[index]
-            ranges.append(range(min(count, self._capacity.slots(want, place, chain)) + 1))
-        for numbers in product(*ranges):
-            self._spend(1)
+        most = [min(items[index].number, self._capacity.slots(items[index].want, place, chain)) for index in packed]
+        self._capacity.spend(2 * prod(number + 1 for number in most))  # before any of it is made
+        for numbers in product(*(range(number + 1) for number in most)):
             demands = list(fixed)
             vector: list[Number] = [0] * len(items)
             for index, number in zip(packed, numbers, strict=True):
@@ -243,22 +238,17 @@ class _Frontiers:
         return result if result is not None else frozenset([(0,) * len(caps)])
 
     def _sum(self, some: frozenset[Vector], more: frozenset[Vector], caps: Vector) -> frozenset[Vector]:
-        self._spend(len(some) * len(more))
+        self._capacity.spend(len(some) * len(more) * (1 + len(caps) // 2))
         sums = {tuple(map(min, _add(a, b), caps)) for a in some for b in more}
         return frozenset([caps]) if caps in sums else self._pareto(sums)
 
     def _pareto(self, vectors: Iterable[Vector]) -> frozenset[Vector]:
         kept: list[Vector] = []
         for vector in sorted(set(vectors), reverse=True):
-            self._spend(1 + len(kept) // 8)
+            self._capacity.spend(1 + len(kept) // 2)
             if not any(all(map(_at_least, other, vector)) for other in kept):
                 kept.append(vector)
         return frozenset(kept)
-
-    def _spend(self, steps: int) -> None:
-        self._steps += steps
-        if self._steps > STEPS_MAX:
-            raise TooIntricateError
 
 
 def _add(a: Vector, b: Vector) -> Vector:

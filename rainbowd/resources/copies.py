@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from rainbowd.resources.asking import Demand, Want
-from rainbowd.resources.capacity import Capacity, times, whole_times
-from rainbowd.resources.competing import TooIntricateError
+from rainbowd.resources.capacity import Capacity, TooIntricateError, times, whole_times
 from rainbowd.resources.model import SubtreeClass
 from rainbowd.resources.requirements import Chain
 

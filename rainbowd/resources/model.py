@@ -114,6 +114,14 @@ class SubtreeClass:
         return not (self.traits or self.attributes or self.properties)
 
     @cached_property
+    def traits_of(self) -> dict[str, list[Trait]]:
+        """What is attached here, by subsystem."""
+        found: dict[str, list[Trait]] = {}
+        for trait in self.traits:
+            found.setdefault(trait[0], []).append(trait)
+        return found
+
+    @cached_property
     def counts(self) -> dict[str, Number]:
         """How much of each type it holds, itself included: vertices, or the sizes of pools."""
         found: Counter[str] = Counter()
@@ -202,9 +210,11 @@ class ClassTable:
     """All classes that any cluster has at this moment, each once."""
 
     def __init__(self) -> None:
+        self.generation = 0  # grows with every description: what was found out about older ones may go
         self._known: WeakValueDictionary[Any, SubtreeClass] = WeakValueDictionary()
 
     def load(self, description: bytes) -> ClusterModel:
+        self.generation += 1
         data = orjson.loads(description)
         if data["version"] != VERSION:
             raise UnreadableDescriptionError(f"the description has version {data['version']}, this is {VERSION}")

@@ -10,18 +10,18 @@ from rainbowd.resources.reasons import shortage
 from rainbowd.resources.units import available
 
 
-def ruled_out(root: SubtreeClass, forest: Sequence[Demand]) -> Verdict | None:
+def ruled_out(place: SubtreeClass, forest: Sequence[Demand]) -> Verdict | None:
     """Why it can never be, if that can be told from the summaries; None says nothing yet."""
-    peaks = root.host_peaks
+    peaks = place.host_peaks
     for want, count in forest:
         if not want.packed:
             if want.type != HOST:
                 continue
-            if (hosts := root.supply(HOST, "")) < count:
+            if (hosts := place.supply(HOST, "")) < count:
                 return shortage(count, want, "", hosts)
         where = f" on one node for a {want.noun}" if want.packed else " on one node"
         for part, number in want.demands:
-            if part.type not in root.types:
+            if part.type not in place.types_below:
                 return shortage(number, part, where, 0)
             peak = peaks.get(part.type)
             if peak is None or not part.is_leaf:

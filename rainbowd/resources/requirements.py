@@ -6,6 +6,7 @@ with the subsystem's name in front (`os.name`).
 """
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 
 from rainbow_protocol.resources import Condition, Constraint, Requirement
 from rainbowd.resources.graph import Scalar
@@ -17,21 +18,20 @@ Chain = tuple[SubtreeClass, ...]  # a vertex's class, after those of what contai
 _CONTAINMENT = "containment"
 
 
-def satisfied(requirement: Requirement, chain: Chain) -> bool:
-    for trait in candidates(requirement.subsystem, chain):
-        if all(holds(condition, requirement.subsystem, trait) for condition in requirement.conditions):
-            return not requirement.absent
-    return requirement.absent
+def satisfied_at(requirement: Requirement, place: SubtreeClass) -> bool:
+    """Is there something at this very place that fulfils all conditions? Says nothing of `absent`."""
+    subsystem = requirement.subsystem
+    return any(
+        all(holds(condition, subsystem, trait) for condition in requirement.conditions)
+        for trait in candidates(subsystem, place)
+    )
 
 
-def candidates(subsystem: str, chain: Chain) -> Iterator[Trait]:
-    for place in chain:
-        for trait in place.traits:
-            if trait[0] == subsystem:
-                yield trait
-        own = _own(place, subsystem)
-        if own is not None:
-            yield own
+def candidates(subsystem: str, place: SubtreeClass) -> Iterator[Trait]:
+    yield from place.traits_of.get(subsystem, ())
+    own = _own(place, subsystem)
+    if own is not None:
+        yield own
 
 
 def _own(place: SubtreeClass, subsystem: str) -> Trait | None:
@@ -101,9 +101,10 @@ def _number(value: Scalar) -> float | None:
     if isinstance(value, int | float):
         return value
     try:
-        return float(value)
+        number = float(value)
     except ValueError:
         return None
+    return number if isfinite(number) else None
 
 
 def admits(constraint: Constraint, node: SubtreeClass) -> bool:
@@ -167,3 +168,19 @@ def condition_words(condition: Condition) -> str:
     if condition.present is not None:
         parts.append("present" if condition.present else "absent")
     return f"{condition.field} {' '.join(parts)}"
+
+
+def constraint_words(constraint: Constraint) -> str:
+    """As in "no node …"."""
+    named = ", ".join(constraint.values[:8]) + (" …" if len(constraint.values) > 8 else "")
+    match constraint.op:
+        case "properties":
+            return f"has the property {named}" if len(constraint.values) == 1 else f"has the properties {named}"
+        case "hostlist":
+            return f"is named {named}"
+        case "ranks":
+            return f"has the rank {named}"
+        case "not":
+            return "is free of: " + " and ".join(constraint_words(one) for one in constraint.args)
+        case _:
+            return f" {constraint.op} ".join(constraint_words(one) for one in constraint.args)

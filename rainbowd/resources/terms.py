@@ -6,6 +6,7 @@ import orjson
 
 from rainbow_protocol.job import JobRequest
 
+SHARED_BYTES_MAX = 16 * 1024  # longer ones are rare, and thousands of them would be a lot of memory
 _TOLD = {"needs", "requires", "constraint", "queue"}
 
 
@@ -19,7 +20,8 @@ def terms_of(request: JobRequest) -> bytes:
         terms["image"] = True
     if request.dependencies:
         terms["dependencies"] = True
-    return _shared(orjson.dumps(terms)) if terms else b""
+    told = orjson.dumps(terms) if terms else b""
+    return _shared(told) if len(told) <= SHARED_BYTES_MAX else told
 
 
 @lru_cache(maxsize=4_096)

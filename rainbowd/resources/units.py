@@ -22,10 +22,10 @@ def factor(unit: str) -> int | None:
 
 
 def exact(number: int | float) -> Number:
-    """The number itself, without the rounding that floats bring to sums."""
+    """The number as it was written, without the rounding that floats bring: 0.3 is three tenths."""
     if isinstance(number, int):
         return number
-    return int(number) if number.is_integer() else Fraction(number)
+    return int(number) if number.is_integer() else Fraction(repr(number))
 
 
 def available(size: Number, unit: str, wanted_unit: str) -> Number:
@@ -44,3 +44,19 @@ def available(size: Number, unit: str, wanted_unit: str) -> Number:
         whole, rest = divmod(size * mine, theirs)
         return whole if rest == 0 else Fraction(size * mine, theirs)
     return size * mine / theirs
+
+
+def in_bytes(count: int, unit: str) -> tuple[int, str]:
+    """The same amount in bytes, if it is an amount of bytes: so that 1 GB and 500 MB can be added."""
+    size = factor(unit) if unit else None
+    return (count, unit) if size is None else (count * size, "B")
+
+
+def shown(amount: Number, unit: str) -> str:
+    """For people: bytes in the largest unit that needs at most three decimals."""
+    if unit == "B":
+        for name in ("EB", "PB", "TB", "GB", "MB", "kB"):
+            if amount and Fraction(amount, factor(name) or 1) * 1000 % 1 == 0 and amount >= (factor(name) or 1):
+                return f"{float(Fraction(amount, factor(name) or 1)):g} {name}"
+    number = str(amount) if isinstance(amount, int) else f"{float(amount):g}"
+    return f"{number} {unit}" if unit else number

@@ -7,7 +7,8 @@ before its release, and missing parts are zeros. There is no one scheme, so no l
 import re
 from functools import lru_cache
 
-_PARTS = re.compile(r"\d+|[A-Za-z]+|~")
+_PARTS = re.compile(r"[0-9]+|[A-Za-z]+|~")
+_EPOCH = re.compile(r"([0-9]{1,9}):(.*)", re.DOTALL)
 _BEFORE_RELEASE = frozenset({"dev", "a", "alpha", "b", "beta", "c", "rc", "pre", "preview", "snapshot", "nightly"})
 # What a part sorts by: `~`, then a pre-release, then the end (a zero is as good as that), then words, then numbers.
 _TILDE, _PRE, _END, _WORD, _NUMBER = range(5)
@@ -24,9 +25,8 @@ def version_key(text: str) -> tuple[int, Key, Key]:
 
 def split(text: str) -> tuple[int, str, str]:
     text = text.strip().lower().removeprefix("v")
-    head, colon, rest = text.partition(":")
-    epoch = int(head[:9]) if colon and head.isdigit() else 0
-    version = rest if colon and head.isdigit() else text
+    with_epoch = _EPOCH.fullmatch(text)
+    epoch, version = (int(with_epoch[1]), with_epoch[2]) if with_epoch else (0, text)
     base, dash, revision = version.partition("-")
     # 1.0.0-rc1 is a pre-release, 9.4.0-1ubuntu1 a packaging of 9.4.0.
     first = _PARTS.match(revision)

@@ -21,6 +21,7 @@ from rainbowd.resources.graph import GraphRefusedError
 TIME_LIMIT_S = 120.0
 MEMORY_BYTES_MAX = 1536 * 1024 * 1024
 WAITING_MAX = 16
+EXPORTS_MAX = 4  # of these: who may only look at clusters must not keep others from registering theirs
 
 # What Python needs to find its libraries. Nothing else of the daemon's environment: there are secrets in it.
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
@@ -34,6 +35,13 @@ class WorkshopFailedError(GraphRefusedError):
 
 class WorkshopBusyError(WorkshopFailedError):
     """Too many wait already."""
+
+
+class WorkshopClosedError(WorkshopFailedError):
+    """The daemon is stopping."""
+
+    def __init__(self) -> None:
+        super().__init__("the daemon is stopping; try again when it is back")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,14 @@ class Workshop:
         time_limit_s: float = TIME_LIMIT_S,
         memory_bytes_max: int = MEMORY_BYTES_MAX,
         waiting_max: int = WAITING_MAX,
+        exports_max: int = EXPORTS_MAX,
     ) -> None:
         self._time_limit_s = time_limit_s
         self._bounds = process.Bounds(memory_bytes_max, int(time_limit_s) + 5)
         self._waiting_max = waiting_max
+        self._exports_max = exports_max
         self._waiting = 0
+        self._exports = 0
         self._turn = asyncio.Lock()
         self._running: asyncio.subprocess.Process | None = None
         self._closed = False
@@ -88,8 +99,14 @@ class Workshop:
 
     async def export(self, packed_graph: bytes, packed_subsystems: Sequence[bytes], name: str) -> bytes:
         """The zlib-compressed JSON document that tells all of it."""
-        job = process.Export(self._bounds, packed_graph, list(packed_subsystems), name)
-        return (await self._work(job)).exported
+        if self._exports >= self._exports_max:
+            raise WorkshopBusyError("too many graphs are being fetched right now; try again in a minute")
+        self._exports += 1
+        try:
+            job = process.Export(self._bounds, packed_graph, list(packed_subsystems), name)
+            return (await self._work(job)).exported
+        finally:
+            self._exports -= 1
 
     async def aclose(self) -> None:
         """Ends what is under way and refuses what waits."""
@@ -111,7 +128,7 @@ class Workshop:
 
     async def _alone(self, job: process.Job) -> process.Done:
         if self._closed:
-            raise WorkshopFailedError("the daemon is stopping; try again when it is back")
+            raise WorkshopClosedError
         # With -P, nothing of the directory where the daemon was started is taken for a library.
         child = self._running = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -157,7 +174,7 @@ class Workshop:
     def _broken(self, status: int | None, complaints: bytes) -> WorkshopFailedError:
         words = complaints.decode(errors="replace").strip()
         if self._closed:
-            return WorkshopFailedError("the daemon is stopping; try again when it is back")
+            return WorkshopClosedError()
         if "MemoryError" in words or status == -signal.SIGKILL:
             return self._too_much_memory()
         if status == -signal.SIGXCPU:

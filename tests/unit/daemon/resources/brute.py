@@ -80,10 +80,11 @@ def _expand(
     twin: Thing | None = None
     for _ in range(least(resource.count)):
         if resource.type == "slot":
-            packed = not in_node and not _holds(resource, "node")
+            packed = slot is None and not in_node and not _holds(resource, "node")
             inner = object() if packed else slot
             for child in resource.children:
-                _expand(child, parent, True, in_node, inner, things, copy)
+                held = child.model_copy(update={"requires": [*resource.requires, *child.requires]})
+                _expand(held, parent, True, in_node, inner, things, copy)
             continue
         exclusive = in_slot if resource.exclusive is None else resource.exclusive
         thing = Thing(resource, exclusive, parent, slot, copy, twin if not resource.children else None)

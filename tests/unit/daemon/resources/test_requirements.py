@@ -5,9 +5,12 @@ from typing import Any
 import pytest
 
 from rainbow_protocol.resources import Condition, Constraint, Requirement
+from rainbowd.resources.asking import Ask
+from rainbowd.resources.capacity import Capacity
+from rainbowd.resources.competing import fits_together
 from rainbowd.resources.graph import SubsystemGraph, SubsystemVertex
 from rainbowd.resources.model import SubtreeClass
-from rainbowd.resources.requirements import admits, satisfied
+from rainbowd.resources.requirements import Chain, admits
 from rainbowd.resources.traits import traits_of
 
 
@@ -17,6 +20,10 @@ def place(kind: str = "node", traits: Any = (), attributes: Any = (), properties
 
 def require(subsystem: str, *conditions: dict[str, Any], absent: bool = False) -> Requirement:
     return Requirement(subsystem=subsystem, conditions=[Condition(**one) for one in conditions], absent=absent)
+
+
+def satisfied(requirement: Requirement, chain: Chain) -> bool:
+    return Capacity(Ask(()), fits_together).satisfies((requirement,), chain)
 
 
 OPENSSL = ("spack", "package", (("name", "openssl"), ("version", "3.0.2")))

@@ -42,6 +42,10 @@ def node(dice: Random) -> Vertex:
 
 
 def cluster(dice: Random) -> Vertex:
+    if seldom(dice, 30):
+        return node(dice)
+    if seldom(dice, 30):
+        return Vertex("node", attached=facts(dice), children=[node(dice) for _ in range(dice.randint(1, 2))])
     root = Vertex("cluster", attached=facts(dice) if seldom(dice, 4) else [])
     if dice.randint(0, 1):
         root.children = [node(dice) for _ in range(dice.randint(1, 3))]
@@ -142,7 +146,7 @@ def forest(dice: Random, things_max: int = 7) -> list[Resource]:
             return found
 
 
-LEVELS = ("rack", "node", "socket", "core", "gpu", "memory", "licence")
+LEVELS = ("cluster", "rack", "node", "socket", "core", "gpu", "memory", "licence")
 
 
 def crowd(dice: Random, root: Vertex, things_max: int = 8) -> list[Resource]:
@@ -154,15 +158,16 @@ def crowd(dice: Random, root: Vertex, things_max: int = 8) -> list[Resource]:
             return found
 
 
-def competitor(dice: Random, present: list[str], level: int, in_slot: bool = False) -> Resource:
+def competitor(dice: Random, present: list[str], level: int, slots: int = 0) -> Resource:
     """Things stand in what can hold them: a core in a socket, never a socket in a core."""
     kind = dice.choice(present[level:] or present[-1:])
     below = LEVELS.index(kind) + 1
-    inner = [one for one in present if LEVELS.index(one) >= below] if below < 4 else []
-    if not in_slot and seldom(dice, 3):
-        held = [competitor(dice, present, level, True) for _ in range(dice.randint(1, 2))]
-        return Resource(type="slot", count=dice.randint(1, 2), children=held)
-    children = [competitor(dice, inner, 0, in_slot) for _ in range(dice.randint(0, 2))] if inner else []
+    inner = [one for one in present if LEVELS.index(one) >= below] if below < 5 else []
+    if slots < 2 and seldom(dice, 12 if slots else 3):
+        held = [competitor(dice, present, level, slots + 1) for _ in range(dice.randint(1, 2))]
+        requires = requirements(dice) if seldom(dice, 4) else []
+        return Resource(type="slot", count=dice.randint(1, 2), children=held, requires=requires)
+    children = [competitor(dice, inner, 0, slots) for _ in range(dice.randint(0, 2))] if inner else []
     return Resource(
         type=kind,
         count=dice.choice([1, 1, 1, 2, 3]),
