@@ -25,6 +25,7 @@ class ErrorCode(StrEnum):
     UNKNOWN_SUBSYSTEM = "unknown_subsystem"
     BAD_GRAPH = "bad_graph"
     READING_BUSY = "reading_busy"
+    READING_FAILED = "reading_failed"
     NO_OUTPUT = "no_output"
     KEY_REUSED = "key_reused"
     OVERLOADED = "overloaded"
@@ -50,6 +51,7 @@ HINTS: dict[ErrorCode, str] = {
     ErrorCode.UNKNOWN_SUBSYSTEM: "`rainbow clusters show NAME` lists the subsystems of a cluster.",
     ErrorCode.BAD_GRAPH: "Nothing was changed. Correct the document where the message says, and register it again.",
     ErrorCode.READING_BUSY: "The daemon reads as many documents as it can already; try again in a moment.",
+    ErrorCode.READING_FAILED: "Nothing was changed. Describe equal things by their number (`size`), or try again later.",
     ErrorCode.NO_OUTPUT: "Wait until the job has started: `rainbow status JOB` tells.",
     ErrorCode.KEY_REUSED: "Use a new --key for a different job.",
     ErrorCode.OVERLOADED: "Wait a moment and try again.",

@@ -22,7 +22,7 @@ from rainbowd.net.spool import Document
 from rainbowd.resources.classes import from_totals
 from rainbowd.resources.graph import GraphRefusedError
 from rainbowd.resources.model import ClassTable, ClusterModel
-from rainbowd.resources.workshop import Workshop, WorkshopBusyError
+from rainbowd.resources.workshop import Workshop, WorkshopBusyError, WorkshopClosedError, WorkshopFailedError
 from rainbowd.store.repo import Repo
 from rainbowd.store.stored import StoredDescription, StoredGraph
 
@@ -54,6 +54,13 @@ class _Made:
         counts = figures.counts(self.description.resources)
         return Outcome(cluster, counts, self.warnings, *(credentials or ()))
 
+
+# What is not the document's fault; the first that fits.
+_CODES: Final = {
+    WorkshopBusyError: ErrorCode.READING_BUSY,
+    WorkshopClosedError: ErrorCode.SHUTTING_DOWN,
+    WorkshopFailedError: ErrorCode.READING_FAILED,
+}
 
 # Makes the answer of an outcome before it comes true: what could not be told must not happen either.
 Rehearsal = Callable[[Outcome], object]
@@ -230,8 +237,10 @@ def _others(known: StoredGraph, name: str) -> list[bytes]:
 
 
 def _refused(refusal: GraphRefusedError) -> ProtocolError:
-    code = ErrorCode.READING_BUSY if isinstance(refusal, WorkshopBusyError) else ErrorCode.BAD_GRAPH
-    return ProtocolError(code, str(refusal))
+    for kind, code in _CODES.items():
+        if isinstance(refusal, kind):
+            return ProtocolError(code, str(refusal))
+    return ProtocolError(ErrorCode.BAD_GRAPH, str(refusal))
 
 
 def _origin(session: int) -> Origin:

@@ -74,7 +74,7 @@ class GraphDesk:
 
     def _refuse(self, digest: str, words: str, code: ErrorCode) -> None:
         self._log.warning("the graph of a cluster was refused", problem=words)
-        busy = code is ErrorCode.READING_BUSY
+        busy = code in (ErrorCode.READING_BUSY, ErrorCode.SHUTTING_DOWN)
         self._session.send(GraphTaken(digest=digest, error=words[: limits.REASON_CHARS_MAX], busy=busy))
 
     def _drop(self) -> None:

@@ -225,6 +225,23 @@ async def test_jobs_wait_their_turn_but_not_too_many(sluggish: Workshop, endless
     assert (await second).vertices == 3
 
 
+async def test_exports_leave_room_for_registrations(endless: Endless, spool: Spool) -> None:
+    workshop = Workshop(waiting_max=3, exports_max=1)
+    graph = (await workshop.describe_cluster(*spool(cluster(1)))).graph
+    first = asyncio.create_task(workshop.describe_cluster(endless.path, 1))
+    await endless.reached(workshop)
+    export = asyncio.create_task(workshop.export(graph, (), "red"))
+    await asyncio.sleep(0)
+    with pytest.raises(WorkshopBusyError, match="graphs are being fetched"):
+        await workshop.export(graph, (), "red")
+    described = asyncio.create_task(workshop.describe_cluster(*spool(cluster(1))))
+    first.cancel()
+    assert zlib.decompress(await export)
+    assert (await described).vertices == 3
+    assert await workshop.export(graph, (), "red")
+    await workshop.aclose()
+
+
 async def test_whoever_gives_up_takes_the_process_along(sluggish: Workshop, endless: Endless) -> None:
     job = asyncio.create_task(sluggish.describe_cluster(endless.path, 1))
     pid = await endless.reached(sluggish)
