@@ -1,6 +1,7 @@
 """The session of a user's program: each request is answered, one after the other, from disk or by the engine."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Coroutine
 from itertools import count
 from typing import Any, cast
@@ -18,6 +19,7 @@ from rainbow_protocol.messages.common import Error, Goodbye, error
 from rainbow_protocol.program import why_never
 from rainbowd import __version__
 from rainbowd.core import commands
+from rainbowd.core.state import Cluster
 from rainbowd.net import explaining, showing, translate
 from rainbowd.net.auth import Principal, Registrar, UserOf, UserOfDeleted
 from rainbowd.net.grants import Grants
@@ -43,7 +45,7 @@ class ClientSession(Session):
         principal = services.credentials.as_of_now(principal)
         if isinstance(principal, UserOf | UserOfDeleted):
             self._grants.add(principal)
-        self._reads: set[asyncio.Task[None]] = set()
+        self._running: dict[type[wire.Request], set[asyncio.Task[None]]] = defaultdict(set)
         self._exports = showing.Exports()
 
     def cluster_deleted(self, name: str, generation: int, grant: str) -> None:
@@ -59,8 +61,10 @@ class ClientSession(Session):
         except ConnectionClosed as end:
             _log.debug("client connection ended", session=self.id, end=str(end))
         finally:
-            for task in self._reads:
-                task.cancel()
+            for tasks in self._running.values():
+                for task in tasks:
+                    task.cancel()
+            self._exports.close()
             if self._desk is not None:
                 self._desk.close()
             self._services.watchers.forget(self)
@@ -94,7 +98,7 @@ class ClientSession(Session):
             case wire.Logs():
                 self._start_reading(message)
             case wire.ShowCluster():
-                self._beside(self._show(message))
+                self._show(message)
             case wire.Satisfy():
                 self._satisfy(message)
             case wire.DocumentPart():
@@ -188,15 +192,22 @@ class ClientSession(Session):
     # --- output: may wait long, so it runs beside the session's reader ----
 
     def _start_reading(self, message: wire.Logs) -> None:
-        if len(self._reads) >= _LOG_READS_MAX:
-            words = f"a session may wait for the output of {_LOG_READS_MAX} jobs at a time"
-            raise ProtocolError(ErrorCode.TOO_MANY, words, message.id)
-        self._beside(self._read_output(message))
+        self._room_for(message, _LOG_READS_MAX, f"wait for the output of {_LOG_READS_MAX} jobs")
+        self._beside(message, self._read_output(message))
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def _room_for(self, message: wire.Request, at_once_max: int, words: str) -> None:
+        if len(self._running[type(message)]) >= at_once_max:
+            raise ProtocolError(ErrorCode.TOO_MANY, f"a session may {words} at a time", message.id)
+        running = sum(map(len, self._running.values())) + (0 if self._desk is None else self._desk.at_work)
+        if running >= limits.REQUESTS_IN_FLIGHT_MAX:
+            words = f"a session may have {limits.REQUESTS_IN_FLIGHT_MAX} requests in flight"
+            raise ProtocolError(ErrorCode.TOO_MANY, words, message.id)
+
+    def _beside(self, message: wire.Request, work: Coroutine[Any, Any, None]) -> None:
+        """Counted from here on, not only when it begins: the next request may be taken before that."""
         task = asyncio.create_task(work)
-        self._reads.add(task)
-        task.add_done_callback(self._reads.discard)
+        self._running[type(message)].add(task)
+        task.add_done_callback(self._running[type(message)].discard)
 
     async def _read_output(self, message: wire.Logs) -> None:
         rows = await self._services.repo.find_jobs([message.job], self._grants.seeing)
@@ -250,16 +261,38 @@ class ClientSession(Session):
             raise ProtocolError(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
         self.send(showing.satisfy(self._services.engine.core.world, message, sorted(named)))
 
-    async def _show(self, message: wire.ShowCluster) -> None:
+    def _show(self, message: wire.ShowCluster) -> None:
+        if message.part == 0:  # the only one that takes long
+            at_once = showing.EXPORTS_OF_SESSION_MAX
+            self._room_for(message, at_once, f"begin to fetch the graphs of {at_once} clusters")
+            self._beside(message, self._begin_export(message))
+            return
+        cluster = self._shown(message)
+        if message.part is None:
+            self.send(showing.summary(cluster, message.id))
+            return
+        try:
+            self.send(self._exports.part(cluster, message))
+        except ProtocolError as problem:
+            self.refuse(problem.code, problem.message, message.id)
+
+    def _shown(self, message: wire.ShowCluster) -> Cluster:
         cluster = self._services.engine.core.world.clusters.get(message.name)
         if cluster is None or not (self._desk is not None or message.name in self._grants.usable):
             words = f"cluster {message.name!r} does not exist, or you have no token for it"
-            self.refuse(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
-            return
+            raise ProtocolError(ErrorCode.UNKNOWN_CLUSTER, words, message.id)
+        return cluster
+
+    async def _begin_export(self, message: wire.ShowCluster) -> None:
         try:
-            self.send(await self._exports.show(self._services.describing, cluster, message))
+            await self._exports.begin(self._services.describing, self._shown(message))
+            # Looked up once more: while the document was made, the cluster may have been deleted or described anew.
+            self.send(self._exports.part(self._shown(message), message))
         except ProtocolError as problem:
             self.refuse(problem.code, problem.message, message.id)
+        except Exception:
+            _log.exception("a graph could not be shown", session=self.id, cluster=message.name)
+            self.refuse(ErrorCode.INTERNAL, f"the graph of {message.name!r} could not be shown", message.id)
 
     def _at_desk(self, ref: int) -> RegistrarDesk:
         if self._desk is None:

@@ -30,6 +30,10 @@ class RegistrarDesk:
         self._number: int | None = None  # of the document that is coming
         self._spool: Spool | None = None  # None if it was refused
 
+    @property
+    def at_work(self) -> int:
+        return len(self._work)
+
     def close(self) -> None:
         for task in self._work:
             task.cancel()

@@ -1,9 +1,10 @@
 """Answers about clusters: what one of them is, all of its graph piece by piece, and which of them could hold a job."""
 
+import asyncio
 from base64 import b64encode
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any, cast
+from dataclasses import asdict, dataclass
+from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
 
 from rainbow_protocol import limits
@@ -24,6 +25,9 @@ from rainbowd.net.describing import Describing
 from rainbowd.resources import overview
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.model import ClusterModel
+
+EXPORTS_OF_SESSION_MAX: Final = 2  # being made, and held
+EXPORT_IDLE_S: Final = 60.0
 
 # Of ten thousand nodes it takes a moment, and a description never changes: it goes with the model that it is of.
 _overviews: WeakKeyDictionary[ClusterModel, dict[str, Any]] = WeakKeyDictionary()
@@ -94,31 +98,64 @@ def _node_kind(kind: overview.NodeKind) -> NodeKind:
     return NodeKind(**told)
 
 
+@dataclass(slots=True)
+class _Held:
+    revision: int
+    document: bytes
+    until: asyncio.TimerHandle
+
+
 class Exports:
-    """The document that a session is fetching, piece by piece: made for the first, let go of after the last."""
+    """The documents that a session is fetching, piece by piece: made for the first, let go of after the last.
 
-    def __init__(self) -> None:
-        self._cluster = ""
-        self._revision = 0
-        self._document = b""
+    They may be large, so there are few of them, and one that nobody goes on fetching is let go of too.
+    """
 
-    async def show(self, describing: Describing, cluster: Cluster, asked: ShowCluster) -> ClusterShown:
-        if asked.part is None:
-            return summary(cluster, asked.id)
-        if asked.part == 0:
-            self._revision, self._document = await describing.export(cluster.name)
-            self._cluster = cluster.name
-        if self._cluster != cluster.name or not self._document:
-            raise ProtocolError(ErrorCode.INVALID, "a graph is fetched from its part 0 on, in order")
-        if self._revision != cluster.revision:
+    def __init__(self, idle_s: float = EXPORT_IDLE_S) -> None:
+        self._idle_s = idle_s
+        self._held: dict[str, _Held] = {}
+
+    def close(self) -> None:
+        for name in list(self._held):
+            self._let_go(name)
+
+    async def begin(self, describing: Describing, cluster: Cluster) -> None:
+        """Makes the document. Of more than a session may have, the one begun first goes."""
+        revision, document = await describing.export(cluster.name)
+        self._let_go(cluster.name)
+        while len(self._held) >= EXPORTS_OF_SESSION_MAX:
+            self._let_go(next(iter(self._held)))
+        self._held[cluster.name] = _Held(revision, document, self._timer(cluster.name))
+
+    def part(self, cluster: Cluster, asked: ShowCluster) -> ClusterShown:
+        held, number = self._held.get(cluster.name), asked.part or 0
+        if held is None:
+            words = (
+                f"a graph is fetched from its part 0 on, in order, with pauses of at most {self._idle_s:g} s, "
+                f"and {EXPORTS_OF_SESSION_MAX} at a time"
+            )
+            raise ProtocolError(ErrorCode.INVALID, words)
+        if held.revision != cluster.revision:
+            self._let_go(cluster.name)
             raise ProtocolError(ErrorCode.CLUSTER_CHANGED, f"{cluster.name!r} was described anew; fetch it from part 0")
         size = limits.GRAPH_PART_BYTES_MAX
-        parts = -(-len(self._document) // size)
-        if asked.part >= parts:
+        parts = -(-len(held.document) // size)
+        if number >= parts:
             raise ProtocolError(ErrorCode.INVALID, f"the graph of {cluster.name!r} has {parts} parts, from 0 on")
-        piece = self._document[asked.part * size : (asked.part + 1) * size]
-        if asked.part == parts - 1:
-            self._document = b""
+        piece = held.document[number * size : (number + 1) * size]
+        if number == parts - 1:
+            self._let_go(cluster.name)
+        else:
+            held.until.cancel()
+            held.until = self._timer(cluster.name)
         shown = summary(cluster, asked.id)
         # The tree is for reading; who fetches the graph has better.
         return shown.model_copy(update={"tree": [], "part": b64encode(piece).decode(), "parts": parts})
+
+    def _timer(self, name: str) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(self._idle_s, self._let_go, name)
+
+    def _let_go(self, name: str) -> None:
+        held = self._held.pop(name, None)
+        if held is not None:
+            held.until.cancel()
