@@ -11,6 +11,7 @@ Count = int | CountRange | CountSet
 
 _RANGE = re.compile(r"([1-9]\d{0,15})(\+|-([1-9]\d{0,15}))?(?::([1-9]\d{0,15})(?::([+*^]))?)?$")
 _MEMBER = re.compile(r"([1-9]\d{0,15})(?:-([1-9]\d{0,15}))?$")
+_AMOUNT = re.compile(r"([1-9]\d{0,15}) ?([A-Za-z]{1,3})$")
 _FORMS = 'a number, {min, max, operator, operand}, or a text such as "4,9,16", "2-8" or "2+"'
 
 
@@ -26,6 +27,8 @@ def count_of(place: Place) -> Count:
 
 
 def task_count_of(place: Place) -> TaskCount:
+    if type(place.value) is int:
+        raise place.wrong(f"must say of what: {{total: {place.value}}}, or {{per_slot: {place.value}}}")
     fields = place.fields()
     per_slot, total, per_resource = fields.take("per_slot"), fields.take("total"), fields.take("per_resource")
     fields.done()
@@ -92,6 +95,8 @@ def _written(place: Place, text: str) -> Count:
     members: set[int] = set()
     for part in inner.split(","):
         member = _MEMBER.match(part)
+        if member is None and (amount := _AMOUNT.match(text)):
+            raise place.wrong(f"{text[:40]!r} has a unit; write `count: {amount[1]}` and `unit: {amount[2]}`")
         if member is None:
             raise place.wrong(f"{text[:40]!r} must be {_FORMS}")
         low = _bounded(place, member[1])

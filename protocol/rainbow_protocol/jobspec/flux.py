@@ -16,7 +16,7 @@ _DRAFT_VERSION = 999  # of the RFC's use cases, which go beyond version 1
 
 def read(place: Place) -> JobRequest:
     fields = place.fields()
-    check_version(fields.need("version"))
+    check_version(fields.need("version", "; write `version: 1`"))
     resources = fields.need("resources")
     forest = forest_of(resources, FLUX)
     labels = slot_labels(resources, forest)

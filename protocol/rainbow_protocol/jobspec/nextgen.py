@@ -18,7 +18,7 @@ from rainbow_protocol.program import Group, Task
 
 def read(place: Place) -> JobRequest:
     fields = place.fields()
-    check_version(fields.need("version"))
+    check_version(fields.need("version", "; write `version: 1`"))
     reader = _Reader(Pool())
     reader.pool.define_resources(fields.need("resources"))
     if (requires := fields.take("requires")) is not None:

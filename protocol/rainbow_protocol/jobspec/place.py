@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,7 @@ from rainbow_protocol.wire import one_line
 M = TypeVar("M", bound=BaseModel)
 T = TypeVar("T")
 
+_NAME_CHARS_MAX = 40  # of a name that may be a mistyped one
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -94,7 +96,8 @@ class Place:
 
     def integer(self, least: int, most: int) -> int:
         if type(self.value) is not int:
-            raise self._expected("a whole number")
+            digits = isinstance(self.value, str) and self.value.isdecimal()
+            raise self._expected("a whole number", "; write it without quotes" if digits else "")
         if not least <= self.value <= most:
             raise self.wrong(f"must be {f'at least {least}' if self.value < least else f'at most {most}'}")
         return self.value
@@ -138,6 +141,7 @@ class Fields:
     def __init__(self, place: Place) -> None:
         self.place = place
         self._left = dict.fromkeys(place.value)
+        self._known: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         return self.place.value.get(name) is not None
@@ -145,6 +149,7 @@ class Fields:
     def take(self, *names: str) -> Place | None:
         """The value under the first of these names that is there; null counts as not there."""
         found: Place | None = None
+        self._known.update(names)
         for name in names:
             if name in self._left:
                 del self._left[name]
@@ -166,7 +171,11 @@ class Fields:
             if (found := self.take(name)) is not None:
                 found.remark(why)
 
+    def _meant(self, name: str) -> str:
+        close = get_close_matches(name, sorted(self._known), 1, cutoff=0.8) if len(name) <= _NAME_CHARS_MAX else []
+        return f"; did you mean {close[0]}?" if close else ""
+
     def done(self) -> None:
         for name in self._left:
-            self.place.at(name).remark("is not known here and was not used")
+            self.place.at(name).remark(f"is not known here and was not used{self._meant(name)}")
         self._left = {}

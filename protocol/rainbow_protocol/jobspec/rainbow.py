@@ -20,7 +20,7 @@ _WAYS = ("match", "range")
 
 def read(place: Place) -> JobRequest:
     fields = place.fields()
-    check_version(fields.need("version"))
+    check_version(fields.need("version", "; write `version: 1`"))
     resources = fields.need("resources")
     pool = Pool()
     listed: list[Resource] | None = None
@@ -51,6 +51,8 @@ def _tasks(fields: Fields) -> list[Place]:
     one, several = fields.take("task"), fields.take("tasks")
     if one is not None and several is not None:
         raise one.wrong("is there beside `tasks`; keep one of them")
+    if one is not None and isinstance(one.value, list):
+        raise one.wrong("is a list, and `task` is one alone; for several write `tasks`")
     found = [one] if one is not None else several.items() if several is not None else []
     if not found:
         raise fields.place.wrong("has no task")

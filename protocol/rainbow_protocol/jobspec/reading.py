@@ -37,6 +37,8 @@ def read(text: str, *, format: str | None = None, name: str = "") -> Reading:  #
     if format is not None and format not in _READERS:
         raise JobspecError("", f"{format!r} is not a format; there are: {', '.join(FORMATS)}")
     document = document_of(text, name)
+    if text.startswith("#!") and not isinstance(document, dict):
+        raise JobspecError("", "is a script, not a jobspec; submit it as a command: rainbow submit sh FILE")
     chosen = format or recognise(document)
     remarks = Remarks()
     request = _READERS[chosen](Place(document, "", remarks))
@@ -53,6 +55,8 @@ def recognise(document: Any) -> str:
         return "kubernetes"
     resources = document.get("resources")
     if not isinstance(resources, dict | list):
+        if "graph" in document or "execution" in document:
+            raise JobspecError("", "describes a cluster, not a job; hand it over with `rainbow register`")
         raise JobspecError("", f"is in no form that is known: it has no resources; {_NAME_IT}")
     earlier = _has_earlier_words(document, resources)
     if isinstance(resources, list):

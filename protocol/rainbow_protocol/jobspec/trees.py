@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from rainbow_protocol import limits
 from rainbow_protocol.jobspec.counts import count_of, singular
 from rainbow_protocol.jobspec.errors import JobspecError
 from rainbow_protocol.jobspec.place import Fields, Place
@@ -27,7 +28,7 @@ NEXTGEN = Dialect(counts_left_out=True, replicas=True, requires=True, labels_lef
 def resource_of(fields: Fields, dialect: Dialect, *, in_slot: bool = False) -> Resource:
     """From the fields that nobody has taken yet."""
     place = fields.place
-    kind = singular(fields.need("type").text())
+    kind = singular(fields.need("type", _without_type(place)).text())
     count = _count(fields, dialect)
     unit, exclusive, label = fields.take("unit"), fields.take("exclusive"), fields.take("label")
     requires: list[Requirement] = []
@@ -53,6 +54,13 @@ def resource_of(fields: Fields, dialect: Dialect, *, in_slot: bool = False) -> R
         requires=requires,
         **{"with": children},  # by the name that a mistake is told with
     )
+
+
+def _without_type(place: Place) -> str:
+    """What people write for short: `core: 4`."""
+    [(name, number), *more] = place.value.items() or [("", None)]
+    short = not more and type(number) is int and len(name) <= limits.RESOURCE_NAME_CHARS_MAX
+    return f"; write {{type: {name}, count: {number}}}" if short else ""
 
 
 def forest_of(place: Place, dialect: Dialect) -> list[Resource]:

@@ -151,3 +151,53 @@ def test_numbers_that_become_texts_are_as_they_were_written() -> None:
     dependencies = [{"scheme": "afterok", "value": "V"}]
     text = json.dumps(changed(FLUX, "attributes/system/dependencies", dependencies)).replace('"V"', "1.10")
     assert reading(text).request.dependencies[0].value == "1.10"
+
+
+NODE = "version: 1\nresources: {a: {type: node, with: [%s]}}\n"
+TASK = "tasks: [{command: [a]}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (NODE % "core: 4" + TASK, "resources.a.with[0].type: is missing; write {type: core, count: 4}"),
+        (NODE % "{}" + TASK, "resources.a.with[0].type: is missing"),
+        (
+            NODE % "{type: memory, count: 4GB}" + TASK,
+            "resources.a.with[0].count: '4GB' has a unit; write `count: 4` and `unit: GB`",
+        ),
+        (
+            NODE % "{type: core}" + "tasks: [{command: [a], count: 4}]",
+            "tasks[0].count: must say of what: {total: 4}, or {per_slot: 4}",
+        ),
+        (
+            NODE % "{type: core}" + "tasks: [{command: [sleep, 10]}]",
+            "tasks[0].command[1]: must be a text, and is a number; write it in quotes",
+        ),
+        (
+            NODE % "{type: core}" + "task: [{command: [a]}]",
+            "task: is a list, and `task` is one alone; for several write `tasks`",
+        ),
+        ("resources: {a: {type: node}}\n" + TASK, "version: is missing; write `version: 1`"),
+        (
+            "version: '1'\nresources: {a: {type: node}}\n" + TASK,
+            "version: must be a whole number, and is a text; write it without quotes",
+        ),
+        ("#!/bin/sh\nsrun hostname", "is a script, not a jobspec; submit it as a command: rainbow submit sh FILE"),
+        ('{"graph": {"nodes": []}}', "describes a cluster, not a job; hand it over with `rainbow register`"),
+        ('{"version": 1, "execution": {}}', "describes a cluster, not a job; hand it over with `rainbow register`"),
+    ],
+)
+def test_common_mistakes_are_told_with_what_to_write(text: str, message: str) -> None:
+    with pytest.raises(JobspecError) as caught:
+        read(text)
+    assert str(caught.value) == message
+
+
+def test_a_name_that_is_nearly_known_is_told_with_the_one_that_is() -> None:
+    found = read(NODE % "{type: core}" + "tasks: [{command: [a], depend_on: [b], resourcess: a, colour: red}]")
+    assert found.warnings == (
+        "tasks[0].depend_on: is not known here and was not used; did you mean depends_on?",
+        "tasks[0].resourcess: is not known here and was not used; did you mean resources?",
+        "tasks[0].colour: is not known here and was not used",
+    )
