@@ -14,6 +14,7 @@ def copies(capacity: Capacity, place: SubtreeClass, chain: Chain, demands: Seque
     """In what the place holds. For parts that compete it is a lower bound: copies that share nothing are counted."""
     fewest = COPIES_MAX
     for group in capacity.groups(place, demands):
+        capacity.spend(len(group) * len(place.children) // 4)  # dozens of wants on thousands of kinds take seconds
         alone = min(whole_times(capacity.total(want, place, chain), number) for want, number in group)
         if alone and (len(group) > 1 or capacity.self_competing(group[0].want, place)):
             alone = _side_by_side(capacity, place, chain, group, alone)
