@@ -59,7 +59,7 @@ class GraphMatcher:
         verdict = self.match(ask, resources)
         if not verdict.fits:
             return verdict
-        place, capacity = universe(ask, resources), self._capacity(ask, resources.table)
+        place, capacity = _nearest(ask, universe(ask, resources)), self._capacity(ask, resources.table)
         capacity.begin()
         try:
             fewest = min(
@@ -110,14 +110,19 @@ def _match(ask: Ask, model: ClusterModel, capacity: Capacity) -> Verdict:
     root = place.children[0][0]
     if capacity.filters and HOST not in root.types and not _admitted_as_a_whole(ask, capacity, root):
         return why_not(capacity, ask, place, ())
-    if root.type != HOST and root.type not in ask.types:
-        place = root  # one level less to go through, again and again
+    place = _nearest(ask, place)
     for alternatives in ask.needs:
         if len(alternatives) == 1 and (verdict := ruled_out(place, alternatives[0])) is not None:
             return verdict
         if not any(_fits(capacity, place, forest) for forest in alternatives):
             return why_not(capacity, ask, place, alternatives[0])
     return FITS
+
+
+def _nearest(ask: Ask, universe: SubtreeClass) -> SubtreeClass:
+    """The cluster itself where nobody asks for it: one level less to go through, again and again."""
+    root = universe.children[0][0]
+    return universe if root.type == HOST or root.type in ask.types else root
 
 
 def _fits(capacity: Capacity, place: SubtreeClass, forest: Sequence[Demand]) -> bool:
