@@ -63,6 +63,8 @@ class Engine:
         self._space.set()
         self._stopping = False
         self._ended = False
+        self._ahead = False  # the core, of the disk
+        self._caught_up = asyncio.Event()
 
     async def put(self, command: Command) -> None:
         """Hand a command in; waits while the inbox is full, which makes the socket push back."""
@@ -76,6 +78,15 @@ class Engine:
         if not self._ended:
             self._inbox.append(command)
             self._something.set()
+
+    async def on_disk(self) -> bool:
+        """Waits until nothing is in the core that is not on disk: what is answered from it now, at once, stays true.
+
+        No if that will never be, because a commit failed and the daemon ends.
+        """
+        while self._ahead and not self._ended:
+            await self._caught_up.wait()
+        return not self._ahead
 
     def stop(self) -> None:
         """Finish what is in the inbox now, then return from `run`."""
@@ -93,6 +104,7 @@ class Engine:
             # A session that waits for room would wait for ever now, and the daemon's end with it.
             self._ended = True
             self._space.set()
+            self._caught_up.set()
 
     async def commit_first(self, effects: list[Effect]) -> None:
         """What restoring the core wants written, before any session exists."""
@@ -118,6 +130,8 @@ class Engine:
         batch = await self._look_up_keys(batch)
         now = self.clock()
         effects: list[Effect] = []
+        self._ahead = True
+        self._caught_up.clear()
         for command in batch:
             effects += self.core.step(command, now)
         # Only then what is due: an answer that was here in time is not late because we were slow.
@@ -127,6 +141,9 @@ class Engine:
         if effects:
             await self._store.commit(_to_store(effects))
             self.core.forget_over()
+        self._ahead = False
+        self._caught_up.set()
+        if effects:
             self._outbox.deliver(effects)
 
     async def _look_up_keys(self, batch: list[Command]) -> list[Command]:

@@ -1,4 +1,4 @@
-"""The session of a user's program: each request is answered, one after the other, from disk or by the engine."""
+"""The session of a user's program: each request is answered, one after the other, as the disk has it or by the engine."""
 
 import asyncio
 from collections import defaultdict
@@ -89,6 +89,7 @@ class ClientSession(Session):
                     await explaining.explain(self._services.repo, message, self._grants.seeing, self._services.online())
                 )
             case wire.ListClusters():
+                await self._from_memory(message)
                 self._list_clusters(message)
             case wire.Watch():
                 await self._watch(message)
@@ -98,8 +99,10 @@ class ClientSession(Session):
             case wire.Logs():
                 self._start_reading(message)
             case wire.ShowCluster():
+                await self._from_memory(message)
                 self._show(message)
             case wire.Satisfy():
+                await self._from_memory(message)
                 self._satisfy(message)
             case wire.DocumentPart():
                 await self._at_desk(message.id).take_part(message)
@@ -245,7 +248,12 @@ class ClientSession(Session):
         answer = wire.LogsAnswer(ref=message.id, chunks=output.chunks, done=output.done, truncated=output.truncated)
         self.send(answer)
 
-    # --- clusters ---------------------------------------------------------
+    # --- clusters: from the core's memory, in which they all are, as soon as the disk has the same -------------------
+
+    async def _from_memory(self, message: wire.Request) -> None:
+        """What is read after this must be read at once: the next step of the core is ahead of the disk again."""
+        if not await self._services.engine.on_disk():
+            raise ProtocolError(ErrorCode.SHUTTING_DOWN, "the daemon is stopping", message.id)
 
     def _list_clusters(self, message: wire.ListClusters) -> None:
         known = self._services.engine.core.world.clusters
@@ -286,6 +294,7 @@ class ClientSession(Session):
     async def _begin_export(self, message: wire.ShowCluster) -> None:
         try:
             await self._exports.begin(self._services.describing, self._shown(message))
+            await self._from_memory(message)
             # Looked up once more: while the document was made, the cluster may have been deleted or described anew.
             self.send(self._exports.part(self._shown(message), message))
         except ProtocolError as problem:

@@ -64,7 +64,11 @@ def describing(session: Session) -> Describing:
     exports = Describing()
     clusters = {name: made.cluster(name, revision=7) for name in ("red", "blue", "green")}
     world = SimpleNamespace(clusters=clusters)
-    session._services.engine = cast(Any, SimpleNamespace(core=SimpleNamespace(world=world)))
+
+    async def on_disk() -> bool:
+        return True
+
+    session._services.engine = cast(Any, SimpleNamespace(core=SimpleNamespace(world=world), on_disk=on_disk))
     session._services.describing = cast(Any, exports)
     for name in ("blue", "green"):
         session._grants.add(UserOf(name))

@@ -80,6 +80,37 @@ async def running(engine: Engine) -> AsyncIterator["asyncio.Task[None]"]:
 # --- on disk before it is told --------------------------------------------
 
 
+async def test_answers_from_memory_wait_for_the_commit(world: Recording) -> None:
+    engine = make(world)
+    assert await engine.on_disk()
+    world.gate.clear()
+    async with running(engine):
+        await engine.put(made.submit(made.new_job()))
+        await world.committing.wait()
+        answers = [asyncio.create_task(engine.on_disk()) for _ in range(2)]
+        await asyncio.sleep(0)
+        assert not any(answer.done() for answer in answers)
+        world.gate.set()
+        assert await asyncio.gather(*answers) == [True, True]
+        assert world.steps()[0] == "commit"
+
+
+async def test_a_commit_that_failed_makes_no_answer_true(world: Recording) -> None:
+    engine = make(world)
+    world.gate.clear()
+    world.fails = sqlite3.OperationalError("disk full")
+    async with running(engine) as task:
+        await engine.put(made.submit(made.new_job()))
+        await world.committing.wait()
+        answer = asyncio.create_task(engine.on_disk())
+        await asyncio.sleep(0)
+        world.gate.set()
+        assert await answer is False
+        with pytest.raises(sqlite3.OperationalError):
+            await task
+    assert await engine.on_disk() is False
+
+
 async def test_a_batch_is_committed_before_any_of_it_is_delivered(world: Recording) -> None:
     engine = make(world)
     world.gate.clear()

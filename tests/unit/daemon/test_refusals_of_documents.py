@@ -1,4 +1,4 @@
-"""Whose fault it is that a document was not taken: the code and its hint must send the right person to the right thing."""
+"""Whose fault it is that a document was not taken: the code and its hint must send people to the right thing."""
 
 from pathlib import Path
 from typing import Any, cast
