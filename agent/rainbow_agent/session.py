@@ -174,8 +174,8 @@ class Connector:
         if status == 401:
             words = (
                 f"the daemon at {self._target.url} does not know this cluster's secret (401). Use the secret that "
-                "its registration returned (--secret-file), or register it with `rainbow register cluster NAME` under "
-                "a new name: a name can be registered only once"
+                "its registration returned (secret_file); if the cluster was deleted, or its secret is lost, register "
+                "it anew with `rainbow register cluster NAME` (after `rainbow delete cluster NAME` if it still exists)"
             )
             if not self._ever_welcomed:
                 raise RefusedError(words)

@@ -2,6 +2,7 @@
 
 from rainbow_agent.backends.constraints import allowed
 from rainbow_agent.backends.launching import NO_IMAGES, LocalSettings, check
+from rainbow_agent.backends.own_nodes import properties
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.limits import REASON_CHARS_MAX
 from rainbow_protocol.messages.agent import Offer
@@ -36,10 +37,7 @@ def _why_not_there(constraint: Constraint, settings: LocalSettings) -> str | Non
     if settings.nodes_json is not None:
         return "this cluster runs plain processes and cannot keep a job to some of the nodes that nodes_json names"
     nodes = settings.totals.nodes
-    try:
-        fit = len(allowed(constraint, nodes, frozenset(settings.properties)))
-    except ValueError as cause:
-        return str(cause)
+    fit = len(allowed(constraint, nodes, properties(settings)))
     if fit < nodes:
         return f"cannot keep a job to some nodes: the constraint holds for {fit} of {nodes}"
     return None

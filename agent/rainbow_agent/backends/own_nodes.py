@@ -17,11 +17,20 @@ def node_list(settings: LocalSettings) -> bytes:
         "cores": totals.cores_per_node,
         "gpus": totals.gpus_per_node,
         "memory": memory,
-        "labels": {"os": platform.system().lower(), "arch": platform.machine(), **settings.labels},
+        "labels": labels(settings),
         "properties": sorted(settings.properties),
     }
     nodes = [{"name": node_name(index), "rank": index, **node} for index in range(totals.nodes)]
     return orjson.dumps({"nodes": nodes}, option=orjson.OPT_SORT_KEYS)
+
+
+def labels(settings: LocalSettings) -> dict[str, str]:
+    return {"os": platform.system().lower(), "arch": platform.machine(), **settings.labels}
+
+
+def properties(settings: LocalSettings) -> frozenset[str]:
+    """What a constraint may name. A label counts as the property `key=value`, as the daemon reads it in that list."""
+    return frozenset(settings.properties) | {f"{key}={value}" for key, value in labels(settings).items()}
 
 
 def machine_memory_bytes() -> int:

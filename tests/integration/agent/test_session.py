@@ -44,7 +44,7 @@ async def test_a_wrong_secret_ends_the_agent_with_words(daemon: FakeDaemon, star
     _, words = await agent.process.communicate()
     assert agent.process.returncode == 3
     assert b"does not know this cluster's secret" in words
-    assert b"`rainbow register cluster NAME` under a new name" in words
+    assert b"register it anew with `rainbow register cluster NAME`" in words
 
 
 async def test_a_secret_that_stops_working_is_tried_again(daemon: FakeDaemon, settings: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """What a cluster of plain processes says to jobs that ask for more than a shape."""
 
+import platform
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,6 @@ def test_dependencies(asked: Offer | JobRequest) -> None:
             Constraint(op="hostlist", values=["node1"]),
             "cannot keep a job to some nodes: the constraint holds for 1 of 4",
         ),
-        (Constraint(op="hostlist", values=["node["]), "'node[' in the constraint is not a list of hosts"),
     ],
 )
 def test_constraints(make: Any, constraint: Constraint, words: str | None) -> None:
@@ -101,3 +101,28 @@ def test_a_shape_of_millions_costs_nothing_to_look_at() -> None:
     assert objection(huge, SETTINGS) == (
         "the job asks for 10000000 processes at once, this cluster starts at most 10000"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "fits"),
+    [
+        (["os=linux"], True),
+        ([f"arch={platform.machine()}", "os=linux", "fast"], True),
+        (["site=west"], True),
+        (["^os=linux"], False),
+        (["os=plan9"], False),
+        (["os"], False),
+        (["^os=plan9"], True),
+    ],
+)
+def test_a_label_counts_as_the_property_that_it_makes(values: list[str], fits: bool) -> None:
+    """As it does for the daemon, which read the labels in the list of nodes that this agent sent."""
+    settings = replace(SETTINGS, labels={"site": "west"})
+    asked = offer(constraint=Constraint(op="properties", values=values))
+    assert (objection(asked, settings) is None) == fits
+
+
+def test_a_configured_label_replaces_that_of_the_machine() -> None:
+    settings = replace(SETTINGS, labels={"os": "plan9"})
+    asked = offer(constraint=Constraint(op="properties", values=["os=plan9", "^os=linux"]))
+    assert objection(asked, settings) is None
