@@ -1,4 +1,4 @@
-"""The session of a user's program: each request is answered, one after the other, as the disk has it or by the engine."""
+"""The session of a user's program: its requests are answered one by one, as the disk has it or by the engine."""
 
 import asyncio
 from collections import defaultdict
