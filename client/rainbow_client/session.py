@@ -31,7 +31,6 @@ log = logging.getLogger("rainbow_client")
 
 OPEN_S_MAX = 10.0
 CLOSE_S_MAX = 2.0
-REQUESTS_IN_FLIGHT_MAX = 1_024  # more wait here instead of in the daemon
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -45,7 +44,7 @@ class Session:
         self.unknown_tokens: list[int] = []
         self._websocket = websocket
         self._ids = itertools.count(1)
-        self._slots = asyncio.Semaphore(REQUESTS_IN_FLIGHT_MAX)
+        self._slots = asyncio.Semaphore(limits.REQUESTS_IN_FLIGHT_MAX)  # more wait here instead of in the daemon
         self._waiting: dict[int, asyncio.Future[Answer | Error]] = {}
         self._feeds: dict[int, Feed] = {}
         self._watched: dict[int, frozenset[str]] = {}
