@@ -4,16 +4,19 @@ import asyncio
 import itertools
 import zlib
 from base64 import b64decode
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from pathlib import Path
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from rainbow_client.document import Progress, Source, send_document
-from rainbow_client.errors import ConnectionFailed, SessionLost
+from rainbow_client.errors import ConnectionFailed, Refused, SessionLost
 from rainbow_client.link import Link
+from rainbow_client.patience import busy_pauses
 from rainbow_client.requests import invalid
 from rainbow_client.session import refusal
+from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.job import Totals
 from rainbow_protocol.messages.client import (
     Answer,
@@ -36,10 +39,14 @@ A = TypeVar("A", bound=Answer)
 
 
 class Administration:
-    """Nothing here is repeated when the connection breaks: what was told only once would be lost."""
+    """Nothing here is repeated when the connection breaks: what was told only once would be lost.
 
-    def __init__(self, link: Link) -> None:
+    A document that the daemon had no time to read is sent again a few times; `on_busy` is told in how many seconds.
+    """
+
+    def __init__(self, link: Link, on_busy: Callable[[float], None] | None = None) -> None:
         self._link = link
+        self._on_busy = on_busy
         self._numbers = itertools.count(1)
         self._one_document = asyncio.Lock()  # a session has one at a time
 
@@ -81,6 +88,23 @@ class Administration:
         await self._link.call(request, Done, repeatable=False)
 
     async def _with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
+        begin = None if isinstance(document, Path) or not document.seekable() else document.tell()
+        for pause_s in busy_pauses():
+            try:
+                return await self._once_with_document(request, document, on_progress)
+            except Refused as refused:
+                # What comes through a pipe can be read once only.
+                can_be_sent_again = isinstance(document, Path) or begin is not None
+                if refused.code != ErrorCode.READING_BUSY or not can_be_sent_again:
+                    raise
+            if self._on_busy is not None:
+                self._on_busy(pause_s)
+            await asyncio.sleep(pause_s)
+            if not isinstance(document, Path) and begin is not None:
+                document.seek(begin)
+        return await self._once_with_document(request, document, on_progress)
+
+    async def _once_with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
         async with self._one_document:
             session = await self._link.session()
             try:

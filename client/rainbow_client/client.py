@@ -50,7 +50,8 @@ class Client:
     """A user's connection to one daemon. Use it with `async with`; its methods may overlap freely.
 
     `retry_s` is how long a broken connection is mended before a call fails, `connect_retry_s` the same for the
-    very first connection. `on_lost(url)` is told whenever mending begins.
+    very first connection. `on_lost(url)` is told whenever mending begins, `on_busy(pause_s)` whenever a document is
+    sent again after a pause because the daemon had no time to read it.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Client:
         retry_s: float = RETRY_S,
         connect_retry_s: float = 0.0,
         on_lost: Callable[[str], None] | None = None,
+        on_busy: Callable[[float], None] | None = None,
     ) -> None:
         def link(credentials: Sequence[str]) -> Link:
             return Link(daemon, credentials, retry_s=retry_s, connect_retry_s=connect_retry_s, on_lost=on_lost)
@@ -72,7 +74,7 @@ class Client:
         # a user's everyday session has no business carrying it.
         self._registrar = link(registrar)
         self._may_register = bool(registrar)
-        self._administration = Administration(self._registrar)
+        self._administration = Administration(self._registrar, on_busy)
 
     @classmethod
     def from_config(cls, config: Config, *, retry_s: float = RETRY_S, connect_retry_s: float = 0.0) -> Self:

@@ -11,6 +11,8 @@ from rainbow_client.errors import RainbowError
 
 PAUSE_FIRST_S = 0.05
 PAUSE_S_MAX = 2.0
+BUSY_PAUSE_FIRST_S = 1.0
+BUSY_RETRIES_MAX = 5  # half a minute in all, at most
 
 
 def pauses() -> Iterator[float]:
@@ -18,6 +20,13 @@ def pauses() -> Iterator[float]:
     while True:
         yield random.uniform(ceiling / 4, ceiling)  # noqa: S311 - jitter, nothing secret
         ceiling = min(ceiling * 2, PAUSE_S_MAX)
+
+
+def busy_pauses() -> Iterator[float]:
+    """For a daemon that has no time to read a document: as often as this, and longer each time."""
+    for attempt in range(BUSY_RETRIES_MAX):
+        ceiling = BUSY_PAUSE_FIRST_S * 2**attempt
+        yield random.uniform(ceiling / 2, ceiling)  # noqa: S311 - jitter, nothing secret
 
 
 class Patience:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rainbow_client.cli.frame import Invocation, load
+from rainbow_client.cli.frame import Invocation, load, note
 from rainbow_client.config import Config
 from rainbow_client.errors import ConfigError, Unauthorized
 
@@ -42,13 +42,18 @@ def with_registrar(
 
     async def run() -> T:
         try:
-            async with Client(config.daemon, registration_secret=secret) as client:
+            async with Client(config.daemon, registration_secret=secret, on_busy=_tell_busy) as client:
                 return await work(client)
         except Unauthorized as refused:
             refused.hint = _HOW_TO_GIVE_IT
             raise
 
     return asyncio.run(run()), config
+
+
+def _tell_busy(pause_s: float) -> None:
+    if sys.stderr.isatty():
+        note(f"rainbow: the daemon is busy reading other documents; sending this one again in {pause_s:.0f} s")
 
 
 def document_source(path: Path | None) -> Any:
