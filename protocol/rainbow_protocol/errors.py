@@ -51,7 +51,7 @@ HINTS: dict[ErrorCode, str] = {
     ErrorCode.UNKNOWN_SUBSYSTEM: "`rainbow clusters show NAME` lists the subsystems of a cluster.",
     ErrorCode.BAD_GRAPH: "Nothing was changed. Correct the document where the message says, and register it again.",
     ErrorCode.READING_BUSY: "The daemon reads as many documents as it can already; try again in a moment.",
-    ErrorCode.READING_FAILED: "Nothing was changed. Describe equal things by their number (`size`), or try again later.",
+    ErrorCode.READING_FAILED: "Nothing was changed. Describe equal things by their number (`size`), or try later.",
     ErrorCode.NO_OUTPUT: "Wait until the job has started: `rainbow status JOB` tells.",
     ErrorCode.KEY_REUSED: "Use a new --key for a different job.",
     ErrorCode.OVERLOADED: "Wait a moment and try again.",

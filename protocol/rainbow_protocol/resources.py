@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
-from rainbow_protocol.hostlist import Hostlist, Numbers
+from rainbow_protocol.hostlist import Hostlist, HostlistError, Numbers
 from rainbow_protocol.wire import Line, WireModel
 
 TypeName = Annotated[str, Line, StringConstraints(min_length=1, max_length=limits.RESOURCE_NAME_CHARS_MAX)]
@@ -96,17 +96,21 @@ class Constraint(WireModel):
             raise ValueError(f"constraints are nested deeper than {limits.RESOURCE_DEPTH_MAX}")
         return self
 
-    @model_validator(mode="after")
-    def _names_are_readable(self) -> Self:
-        if self.op == "hostlist":
-            Hostlist(self.values)
-        elif self.op == "ranks":
-            Numbers(self.values)
-        return self
-
     @property
     def depth(self) -> int:
         return 1 + max((one.depth for one in self.args), default=0)
+
+
+def why_unreadable(constraint: Constraint) -> str | None:
+    """What is wrong with the hosts or ranks that it names, or None."""
+    try:
+        if constraint.op == "hostlist":
+            Hostlist(constraint.values)
+        elif constraint.op == "ranks":
+            Numbers(constraint.values)
+    except HostlistError as cause:
+        return f"{constraint.op}: {cause}"
+    return next((words for part in constraint.args if (words := why_unreadable(part))), None)
 
 
 class Resource(WireModel):

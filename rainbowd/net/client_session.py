@@ -17,6 +17,7 @@ from rainbow_protocol.job import TERMINAL_STATES, JobState
 from rainbow_protocol.messages import client as wire
 from rainbow_protocol.messages.common import Error, Goodbye, error
 from rainbow_protocol.program import why_never
+from rainbow_protocol.resources import why_unreadable
 from rainbowd import __version__
 from rainbowd.core import commands
 from rainbowd.core.state import Cluster
@@ -143,6 +144,9 @@ class ClientSession(Session):
             request = submission.request
             if request.program is not None and (never := why_never(request.program, len(request.needs or ()))):
                 refused[position] = wire.SubmitResult(error=error(ErrorCode.INVALID, f"request.program: {never}"))
+                continue
+            if request.constraint is not None and (odd := why_unreadable(request.constraint)):
+                refused[position] = wire.SubmitResult(error=error(ErrorCode.INVALID, f"request.constraint: {odd}"))
                 continue
             # A job belongs to the tokens of the clusters that it may go to, and to no others.
             belongs_to = self._grants.owner(named)

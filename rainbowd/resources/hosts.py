@@ -1,7 +1,7 @@
 """Nodes by name or rank: which of a cluster's nodes a constraint names."""
 
 from rainbow_protocol.hostlist import Hostlist, Numbers
-from rainbow_protocol.resources import Constraint
+from rainbow_protocol.resources import Constraint, why_unreadable
 from rainbowd.resources.model import ClusterModel
 from rainbowd.resources.requirements import mark_of, named_nodes
 
@@ -18,7 +18,7 @@ def marks_of(constraint: Constraint, model: ClusterModel) -> dict[str, frozenset
 
 def _places(part: Constraint, model: ClusterModel) -> frozenset[int]:
     skeleton = model.skeleton
-    if skeleton is None:
+    if skeleton is None or why_unreadable(part) is not None:  # what cannot be read names nobody
         return frozenset()
     if part.op == "hostlist":
         hosts = Hostlist(part.values)

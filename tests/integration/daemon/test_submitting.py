@@ -233,3 +233,9 @@ async def test_a_program_that_could_never_run_is_no_job(federation: Federation) 
     assert refused["error"]["message"] == "request.program: a task waits for 'b', which is not there"
     assert taken["state"] == "offered"
     assert len((await federation.client.ask("list"))["items"]) == 1
+
+
+async def test_hosts_that_nobody_can_read_are_refused(federation: Federation) -> None:
+    odd = {"op": "and", "args": [{"op": "hostlist", "values": ["a[1-"]}]}
+    (refused,) = await federation.client.submit_all([item(constraint=odd)])
+    assert refused["error"]["message"].startswith("request.constraint: hostlist: 'a[1-'")
