@@ -32,13 +32,13 @@ def processes_in(tmp_path: Path) -> list[str]:
 
 def test_twice_at_once(tmp_path: Path) -> None:
     demos = [start(tmp_path), start(tmp_path)]
-    for demo in demos:
-        out, err = demo.communicate(timeout=60)
+    told = [(demo, *demo.communicate(timeout=60)) for demo in demos]
+    for demo, out, err in told:
         assert (demo.returncode, err) == (0, "")
         assert "small won: " in out  # the cheaper wins a tie
         assert "medium won: " in out  # the earliest wins
         assert "queue is full" in out  # a No with its reason
-        assert out.count("needs 1000 tasks of this size") == 3  # too big for each
+        assert out.count("needs 1000 tasks of 1 core") == 3  # too big for each
         assert "stderr │ the disk is full" in out
         assert "with exit code 3" in out
         assert "rainbow explain JOB" in out
