@@ -192,19 +192,25 @@ class Capacity:
                 return True
         return False
 
-    def vertices(self, kind: str, place: SubtreeClass, chain: Chain) -> dict[tuple[SubtreeClass, Chain], int]:
-        """All vertices of a type in what the place holds and the job may use, by class and by what contains them."""
+    def vertices(
+        self, kind: str, place: SubtreeClass, chain: Chain, usable: bool = True
+    ) -> dict[tuple[SubtreeClass, Chain], int]:
+        """All vertices of a type in what the place holds, by class and by what contains them.
+
+        Only what the job may use, unless it is asked why it may not.
+        """
         found: dict[tuple[SubtreeClass, Chain], int] = {}
         stack = [(place, chain, 1)]
         while stack:
             one, above, number = stack.pop()
             within = self.inside(one, above)
             for child, count in one.children:
-                if kind in child.types and self.admitted(child, within):
-                    if child.type == kind:
-                        found[child, within] = found.get((child, within), 0) + number * count
-                    if kind in child.types_below:
-                        stack.append((child, within, number * count))
+                if kind not in child.types or (usable and not self.admitted(child, within)):
+                    continue
+                if child.type == kind:
+                    found[child, within] = found.get((child, within), 0) + number * count
+                if kind in child.types_below:
+                    stack.append((child, within, number * count))
         return found
 
     def slots(self, want: Want, host: SubtreeClass, chain: Chain) -> int:

@@ -7,7 +7,6 @@ from rainbowd.resources.asking import Ask, Demand, Want
 from rainbowd.resources.capacity import Capacity
 from rainbowd.resources.classes import HOST
 from rainbowd.resources.model import SubtreeClass
-from rainbowd.resources.requirements import Chain
 from rainbowd.resources.units import Number
 
 NUMBERS_MAX = 64
@@ -19,7 +18,7 @@ def measured(verdict: Verdict, capacity: Capacity, ask: Ask, place: SubtreeClass
     smallest: dict[str, Number] = {}
     largest: dict[str, Number] = {}
     kinds = 0
-    for (host, chain), number in _hosts(capacity, place).items():
+    for (host, chain), number in capacity.vertices(HOST, place, ()).items():
         if any(capacity.cap(want, host, chain) >= 1 for want in wants):
             nodes += number
             kinds += 1
@@ -57,20 +56,6 @@ def _hosting(ask: Ask) -> list[Want]:
         for forest in alternatives:
             look(forest)
     return list(found) or list(leaves)
-
-
-def _hosts(capacity: Capacity, place: SubtreeClass) -> dict[tuple[SubtreeClass, Chain], int]:
-    hosts: dict[tuple[SubtreeClass, Chain], int] = {}
-    stack: list[tuple[SubtreeClass, Chain, int]] = [(place, (), 1)]
-    while stack:
-        one, chain, number = stack.pop()
-        within = capacity.inside(one, chain)
-        for child, count in one.children:
-            if child.type == HOST:
-                hosts[child, within] = hosts.get((child, within), 0) + number * count
-            elif HOST in child.types:
-                stack.append((child, within, number * count))
-    return hosts
 
 
 def _amounts(host: SubtreeClass) -> list[tuple[str, Number]]:

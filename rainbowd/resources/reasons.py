@@ -27,7 +27,9 @@ def why_not(capacity: Capacity, ask: Ask, place: SubtreeClass, forest: Sequence[
 
 def _none_admitted(capacity: Capacity, ask: Ask, place: SubtreeClass) -> Verdict | None:
     """No node may be used at all: because of which part of what is required of every node?"""
-    hosts = list(_vertices(capacity, place, (), HOST)) or [(place.children[0][0] if place.children else place, ())]
+    hosts = list(capacity.vertices(HOST, place, (), usable=False)) or [
+        (place.children[0][0] if place.children else place, ())
+    ]
     if any(capacity.admitted(host, chain) for host, chain in hosts if host.type == HOST):
         return None
     if ask.constraint is not None and not any(admits(ask.constraint, host) for host, _ in hosts):
@@ -59,7 +61,7 @@ def _too_few(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, 
     """The one want that the place cannot hold often enough, traced down to what is missing."""
     if want.packed:
         return _too_few_slots(capacity, place, chain, want, count)
-    there = _vertices(capacity, place, chain, want.type)
+    there = capacity.vertices(want.type, place, chain, usable=False)
     have = _amount(there, want)
     if have < count:
         return shortage(count, want, where, have)
@@ -85,12 +87,12 @@ def _too_few(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, 
 
 
 def _too_few_slots(capacity: Capacity, place: SubtreeClass, chain: Chain, want: Want, count: int) -> Verdict:
-    hosts = {key: number for key, number in _vertices(capacity, place, chain, HOST).items() if capacity.admitted(*key)}
+    hosts = capacity.vertices(HOST, place, chain)
     for inner, amount in want.demands:
         most = max((capacity.total(inner, host, above) for host, above in hosts), default=0)
         if most < amount:
             held = max(
-                (_amount(_vertices(capacity, host, above, inner.type), inner) for host, above in hosts), default=0
+                (_amount(capacity.vertices(inner.type, *host, usable=False), inner) for host in hosts), default=0
             )
             if held >= amount and hosts:
                 host, above = max(hosts, key=lambda key: capacity.total(inner, *key))
@@ -112,23 +114,6 @@ def short_of_room(want: Want, count: int, room: Number, where: str = "") -> Verd
     else:
         words = f"needs {_count(count, want)}{where} {_holding(want)}, it has {_number(room)}"
     return Verdict(False, words, count, _plain(room))
-
-
-def _vertices(
-    capacity: Capacity, place: SubtreeClass, chain: Chain, kind: str
-) -> dict[tuple[SubtreeClass, Chain], int]:
-    """All vertices of a type in what the place holds."""
-    found: dict[tuple[SubtreeClass, Chain], int] = {}
-    stack = [(place, chain, 1)]
-    while stack:
-        one, above, number = stack.pop()
-        within = capacity.inside(one, above)
-        for child, count in one.children:
-            if child.type == kind:
-                found[child, within] = found.get((child, within), 0) + number * count
-            if kind in child.types_below:
-                stack.append((child, within, number * count))
-    return found
 
 
 def _amount(vertices: dict[tuple[SubtreeClass, Chain], int], want: Want) -> Number:
