@@ -14,6 +14,7 @@ import orjson
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.resources import Constraint, Need, Requirement, Resource, least
 from rainbowd.resources.classes import HOST
+from rainbowd.resources.requirements import named_nodes
 from rainbowd.resources.units import factor, in_bytes
 
 SLOT = "slot"
@@ -68,7 +69,8 @@ class Ask:
     ladder: tuple[Demand, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.ladder = () if self.requires or self.constraint is not None else _ladder(self.needs)
+        # Nodes named one by one are of classes that no other cluster has: nothing to look up there.
+        self.ladder = () if any(named_nodes(self.constraint)) else _ladder(self.needs)
         forests = [forest for alternatives in self.needs for forest in alternatives]
         self.types = frozenset[str]().union(*(want.touches for forest in forests for want, _ in forest))
 

@@ -24,6 +24,9 @@ class Ladder:
         """None where the cluster is not of the usual kind: then the general way is gone."""
         if root.type == HOST or HOST in root.nesting or not self._held_types <= root.below_type(HOST):
             return None
+        filters = self._capacity.filters
+        if filters and not root.is_bare:
+            return None
         for want, number, known in self._rungs:
             room: Number = 0
             for child, count in root.children:
@@ -32,6 +35,8 @@ class Ladder:
                 if room >= number:
                     break
             else:
+                if filters:
+                    return None  # what the nodes lack may not be room
                 if room == 0 and (verdict := ruled_out(root, (Demand(want, number),))) is not None:
                     return verdict  # none is large enough: the largest tells what is missing there
                 return short_of_room(want, number, room)
