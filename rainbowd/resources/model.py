@@ -54,6 +54,11 @@ class SubtreeClass:
         return frozenset(own).union(*(child.nesting for child, _ in self.children))
 
     @cached_property
+    def in_plain_hosts(self) -> frozenset[str] | None:
+        """What the nodes in here hold; None if it is a node itself, or nodes stand in nodes."""
+        return None if self.type == HOST or HOST in self.nesting else self.below_type(HOST)
+
+    @cached_property
     def sized(self) -> frozenset[str]:
         """Types of which some vertex in here has another size than 1."""
         own = {self.type} if self.size != 1 else set()
