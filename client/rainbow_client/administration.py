@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import zlib
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -41,7 +41,7 @@ A = TypeVar("A", bound=Answer)
 class Administration:
     """Nothing here is repeated when the connection breaks: what was told only once would be lost.
 
-    A document that the daemon had no time to read is sent again a few times; `on_busy` is told in how many seconds.
+    What the daemon had no time to read is asked for again a few times; `on_busy` is told in how many seconds.
     """
 
     def __init__(self, link: Link, on_busy: Callable[[float], None] | None = None) -> None:
@@ -78,7 +78,8 @@ class Administration:
             request = DeleteSubsystem(id=0, cluster=cluster, name=name)
         except ValidationError as cause:
             raise invalid(cause, _NAMES) from None
-        await self._link.call(request, Done, repeatable=False, answer_s=READ_S_MAX)
+        # What is left of the cluster is read again for this, so it may be refused as a document may be.
+        await self._while_busy(lambda: self._link.call(request, Done, repeatable=False, answer_s=READ_S_MAX))
 
     async def delete_cluster(self, name: str, force: bool) -> None:
         try:
@@ -89,20 +90,29 @@ class Administration:
 
     async def _with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
         begin = None if isinstance(document, Path) or not document.seekable() else document.tell()
+        # What comes through a pipe can be read once only.
+        if not isinstance(document, Path) and begin is None:
+            return await self._once_with_document(request, document, on_progress)
+
+        async def from_the_beginning() -> Registered:
+            if not isinstance(document, Path) and begin is not None:
+                document.seek(begin)
+            return await self._once_with_document(request, document, on_progress)
+
+        return await self._while_busy(from_the_beginning)
+
+    async def _while_busy(self, ask: Callable[[], Awaitable[A]]) -> A:
+        """Only what was refused unread is asked for again, so nothing is done twice."""
         for pause_s in busy_pauses():
             try:
-                return await self._once_with_document(request, document, on_progress)
+                return await ask()
             except Refused as refused:
-                # What comes through a pipe can be read once only.
-                can_be_sent_again = isinstance(document, Path) or begin is not None
-                if refused.code != ErrorCode.READING_BUSY or not can_be_sent_again:
+                if refused.code != ErrorCode.READING_BUSY:
                     raise
             if self._on_busy is not None:
                 self._on_busy(pause_s)
             await asyncio.sleep(pause_s)
-            if not isinstance(document, Path) and begin is not None:
-                document.seek(begin)
-        return await self._once_with_document(request, document, on_progress)
+        return await ask()
 
     async def _once_with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
         async with self._one_document:

@@ -53,7 +53,7 @@ def with_registrar(
 
 def _tell_busy(pause_s: float) -> None:
     if sys.stderr.isatty():
-        note(f"rainbow: the daemon is busy reading other documents; sending this one again in {pause_s:.0f} s")
+        note(f"rainbow: the daemon is busy reading documents of others; trying again in {pause_s:.0f} s")
 
 
 def document_source(path: Path | None) -> Any:

@@ -1,4 +1,4 @@
-"""A daemon that has no time to read a document is asked again: a few times, with pauses, and the person is told."""
+"""A daemon that has no time to read is asked again: a few times, with pauses, and the person is told."""
 
 import io
 from pathlib import Path
@@ -99,13 +99,39 @@ async def test_other_refusals_are_final(daemon: FakeDaemon, document: Path) -> N
     assert len(daemon.of_type("register_cluster")) == 1
 
 
+async def test_a_subsystem_that_goes_is_asked_for_again_too(daemon: FakeDaemon) -> None:
+    answers = iter([BUSY, BUSY])
+    daemon.handlers |= {"delete_subsystem": lambda _: [next(answers, {"type": "done"})]}
+    pauses: list[float] = []
+    async with client(daemon, on_busy=pauses.append) as rainbow:
+        await rainbow.delete_subsystem("red", "io")
+    assert (len(daemon.of_type("delete_subsystem")), len(pauses)) == (3, 2)
+
+
+async def test_it_is_not_asked_for_ever_to_let_a_subsystem_go(daemon: FakeDaemon) -> None:
+    daemon.handlers |= {"delete_subsystem": lambda _: [BUSY]}
+    async with client(daemon) as rainbow:
+        with pytest.raises(Refused) as refused:
+            await rainbow.delete_subsystem("red", "io")
+    assert refused.value.code == "reading_busy"
+    assert len(daemon.of_type("delete_subsystem")) == patience.BUSY_RETRIES_MAX + 1
+
+
+async def test_a_subsystem_that_is_not_there_is_not_asked_for_again(daemon: FakeDaemon) -> None:
+    daemon.handlers |= {"delete_subsystem": lambda _: [BUSY | {"code": "unknown_subsystem"}]}
+    async with client(daemon) as rainbow:
+        with pytest.raises(Refused):
+            await rainbow.delete_subsystem("red", "io")
+    assert len(daemon.of_type("delete_subsystem")) == 1
+
+
 @pytest.mark.parametrize("on_terminal", [True, False])
 def test_a_person_is_told_and_a_log_is_not(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, on_terminal: bool
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal)
     registrar._tell_busy(3.2)
-    assert ("sending this one again in 3 s" in capsys.readouterr().err) == on_terminal
+    assert ("trying again in 3 s" in capsys.readouterr().err) == on_terminal
 
 
 def test_the_pauses_grow_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
