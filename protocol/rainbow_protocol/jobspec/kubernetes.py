@@ -9,11 +9,12 @@ from rainbow_protocol.jobspec.place import Fields, Place
 from rainbow_protocol.jobspec.quantities import quantity_of
 from rainbow_protocol.jobspec.request import Draft
 from rainbow_protocol.program import Task, TaskCount
-from rainbow_protocol.resources import Condition, Need, Requirement, Resource
+from rainbow_protocol.resources import Condition, Constraint, Need, Requirement, Resource
 
 POD = "pod"
 NODE_LABELS = "node"  # the subsystem that a nodeSelector is about
 _GPUS = ("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe")
+_HOSTNAME = "kubernetes.io/hostname"
 _NOT_OURS = "is for Kubernetes itself, and was not used"
 
 
@@ -41,7 +42,7 @@ def read(place: Place) -> JobRequest:
     draft = _container(pod, pods, processes, min(limits_s, default=None))
     draft.name = name
     if (selector := pod.take("nodeSelector")) is not None:
-        draft.requires = _selected(selector)
+        _select(draft, selector)
     pod.take("restartPolicy")  # Never and OnFailure both mean: a job
     pod.done()
     return draft.request()
@@ -151,8 +152,21 @@ def _whole(place: Place) -> int:
     return int(amount)
 
 
-def _selected(place: Place) -> list[Requirement]:
-    conditions = [
-        value.built(Condition, field=label, any_of=[value.text()]) for label, value in place.entries().items()
-    ]
-    return [place.built(Requirement, subsystem=NODE_LABELS, conditions=conditions)] if conditions else []
+def _select(draft: Draft, place: Place) -> None:
+    """Labels become requirements; that of the host a constraint, for no description of a node repeats its name."""
+    labels = place.entries()
+    host = labels.pop(_HOSTNAME, None)
+    conditions = [value.built(Condition, field=label, any_of=[value.text()]) for label, value in labels.items()]
+    if conditions:
+        draft.requires.append(place.built(Requirement, subsystem=NODE_LABELS, conditions=conditions))
+    if host is not None:
+        only = host.built(Constraint, op="hostlist", values=[_one_host(host)])
+        others = [draft.constraint] if draft.constraint is not None else []
+        draft.constraint = host.built(Constraint, op="and", args=[*others, only]) if others else only
+
+
+def _one_host(place: Place) -> str:
+    name = place.text()
+    if not name or any(mark in "[]," or mark.isspace() for mark in name):
+        raise place.wrong("must be the name of one host, with no brackets, commas or blanks in it")
+    return name

@@ -8,10 +8,12 @@ import pytest
 from rainbow_protocol import limits
 from rainbow_protocol.job import Shape
 from rainbow_protocol.jobspec.errors import JobspecError
+from rainbow_protocol.jobspec.kubernetes import _select
 from rainbow_protocol.jobspec.place import Place, Remarks
 from rainbow_protocol.jobspec.quantities import quantity_of
+from rainbow_protocol.jobspec.request import Draft
 from rainbow_protocol.program import TaskCount
-from rainbow_protocol.resources import Condition, Requirement
+from rainbow_protocol.resources import Condition, Constraint, Requirement
 from tests.unit.protocol.jobspec.documents import KUBERNETES, changed, only_forest, reading, refusal
 
 POD = "spec/template/spec"
@@ -38,6 +40,37 @@ def test_a_whole_document() -> None:
         ("gpu", 1, ""),
         ("memory", 4 * 1024**3, "B"),
     ]
+
+
+HOSTNAME = "kubernetes.io/hostname"
+
+
+def test_the_label_of_a_host_is_its_name() -> None:
+    """Descriptions leave this label out, since it is another on every node."""
+    request = reading(changed(KUBERNETES, f"{POD}/nodeSelector", {HOSTNAME: "n7"})).request
+    assert request.constraint == Constraint(op="hostlist", values=["n7"])
+    assert request.requires == []
+
+
+def test_the_host_goes_together_with_other_labels() -> None:
+    labels = {"kubernetes.io/arch": "amd64", HOSTNAME: "n7.site", "zone": "b"}
+    request = reading(changed(KUBERNETES, f"{POD}/nodeSelector", labels)).request
+    assert request.constraint == Constraint(op="hostlist", values=["n7.site"])
+    [requirement] = request.requires
+    assert [one.field for one in requirement.conditions] == ["kubernetes.io/arch", "zone"]
+
+
+def test_a_host_joins_a_constraint_that_is_there() -> None:
+    draft = Draft(Place({}, "", Remarks()), [], [], constraint=Constraint(op="properties", values=["fast"]))
+    _select(draft, Place({HOSTNAME: "n7"}, "nodeSelector", Remarks()))
+    fast, host = Constraint(op="properties", values=["fast"]), Constraint(op="hostlist", values=["n7"])
+    assert draft.constraint == Constraint(op="and", args=[fast, host])
+
+
+@pytest.mark.parametrize("name", ["n[1-4]", "n1,n2", "n]", "n 1", ""])
+def test_no_name_of_one_host(name: str) -> None:
+    message = refusal(changed(KUBERNETES, f"{POD}/nodeSelector", {HOSTNAME: name}))
+    assert "spec.template.spec.nodeSelector.kubernetes.io/hostname: " in message
 
 
 @pytest.mark.parametrize(
