@@ -45,6 +45,31 @@ def request_lines(request: JobRequest) -> Iterator[str]:
     )
 
 
+def required_lines(request: JobRequest) -> Iterator[str]:
+    """A sentence for each requirement, of every node and of the resources alike."""
+    told = [f"Requires of every node {requirement_words(one)}" for one in request.requires]
+    for need in request.needs or ():
+        for forest in need.alternatives:
+            told += (line for resource in forest for line in _required_of(resource))
+    yield from dict.fromkeys(told)
+
+
+def _required_of(resource: Resource) -> Iterator[str]:
+    label = f" ({resource.label})" if resource.label else ""
+    for one in resource.requires:
+        yield f"Requires of each {resource.type}{label} {requirement_words(one)}"
+    for child in resource.children:
+        yield from _required_of(child)
+
+
+def task_names(request: JobRequest) -> list[str]:
+    """Of the tasks that have one, those of groups after the others."""
+    if request.program is None:
+        return []
+    tasks = [*request.program.tasks, *(task for group in request.program.groups for task in group.tasks)]
+    return [task.name for task in tasks if task.name]
+
+
 def need_lines(need: Need) -> Iterator[str]:
     for position, forest in enumerate(need.alternatives):
         if position:

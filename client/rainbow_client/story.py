@@ -34,6 +34,7 @@ class Auction:
     winner: str | None = None
     outcome: str = ""
     open: bool = True
+    at: float = 0.0  # of what was last heard of it
 
 
 def auctions(history: Iterable[Event]) -> list[Auction]:
@@ -42,7 +43,7 @@ def auctions(history: Iterable[Event]) -> list[Auction]:
     for event in history:
         place = (int(number(event.data.get("attempt")) or 0), int(number(event.data.get("round")) or 0))
         if event.event == "offered":
-            found.append(Auction(*place, rows=[_verdict(item) for item in _items(event, "clusters")]))
+            found.append(Auction(*place, rows=[_verdict(item) for item in _items(event, "clusters")], at=event.at))
         elif event.event in ("awarded", "declined"):
             auction = next((known for known in reversed(found) if (known.attempt, known.round) == place), None)
             if auction is None:  # its offer was not written down: the history is bounded
@@ -58,7 +59,7 @@ def _verdict(item: Mapping[str, Any]) -> Row:
 
 
 def _close(auction: Auction, event: Event) -> None:
-    auction.open = False
+    auction.open, auction.at = False, event.at
     winner = event.data.get("winner")
     auction.winner = printable(str(winner)) if winner else None
     auction.outcome = _why(event, auction.winner or "")

@@ -1,7 +1,7 @@
 """`rainbow explain`: the story of a job."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,9 @@ from rich.text import Text
 from rainbow_client.cli.documents import explain_document
 from rainbow_client.cli.frame import Invocation, common_options, with_client
 from rainbow_client.cli.json_lines import print_json
-from rainbow_client.cli.screen import print_line, print_table, state_text, styled
+from rainbow_client.cli.screen import print_line, print_table, print_words, state_text, styled
+from rainbow_client.repetition import again_words, told_auctions, told_events
+from rainbow_client.request_words import constraint_words, required_lines, task_names
 from rainbow_client.story import POLICIES, Auction, auctions, sentence
 from rainbow_client.wording import cost_words, eta_words, shape_words, shorten
 from rainbow_protocol.limits import COMMAND_SHOWN_CHARS_MAX
@@ -19,6 +21,8 @@ from rainbow_protocol.messages.client import Explanation
 
 if TYPE_CHECKING:
     from rainbow_client.client import Client
+
+TASK_NAMES_CHARS_MAX = 400  # there may be hundreds
 
 
 @click.command()
@@ -41,15 +45,19 @@ def explain(invocation: Invocation, jobs: tuple[str, ...]) -> None:
 
 
 def print_story(explanation: Explanation) -> None:
-    print_line(styled(f"Job {explanation.job}", "bold"), "  ", state_text(explanation.state), _because(explanation))
+    print_words(styled(f"Job {explanation.job}", "bold"), "  ", state_text(explanation.state), _because(explanation))
+    if explanation.request is not None:
+        command = shorten(shlex.join(explanation.request.command), COMMAND_SHOWN_CHARS_MAX)
+        print_line(f"Command {command}")  # as it is: somebody may want to copy it
     for line in _what_and_when(explanation):
-        print_line(line)
+        print_words(line)
     rule = POLICIES.get(explanation.policy)
-    print_line(f"Policy {explanation.policy}" + (f": {rule}" if rule else ""))
+    print_words(f"Policy {explanation.policy}" + (f": {rule}" if rule else ""))
     rounds = auctions(explanation.history)
-    for number, auction in enumerate(rounds, 1):
+    for told in told_auctions(rounds):
         print_line("")
-        print_auction(auction, f"Auction {number} of {len(rounds)}" if len(rounds) > 1 else "The auction")
+        title = f"Auction {told.number} of {len(rounds)}" if len(rounds) > 1 else "The auction"
+        print_auction(told.one, title, again=told.again)
     if not rounds and explanation.clusters:
         print_line("")
         print_line(styled("No auction: no cluster could be asked", "bold"))
@@ -60,23 +68,11 @@ def print_story(explanation: Explanation) -> None:
         )
     print_line("")
     print_line(styled("What happened", "bold"))
-    first = explanation.history[0].at if explanation.history else 0.0
-    print_table(
-        ["TIME", ">AFTER", "EVENT"],
-        [
-            (
-                datetime.fromtimestamp(event.at).astimezone().strftime("%H:%M:%S"),
-                f"+{event.at - first:.3f}s",
-                # The table above has each cluster's reason, and the head has the job's.
-                "rejected" if event.event == "rejected" and explanation.clusters else sentence(event),
-            )
-            for event in explanation.history
-        ],
-        indent=2,
-    )
+    print_table(["TIME", ">AFTER", "EVENT"], _happened(explanation), indent=2)
 
 
-def print_auction(auction: Auction, title: str, indent: int = 2) -> None:
+def print_auction(auction: Auction, title: str, indent: int = 2, again: Sequence[float] = ()) -> None:
+    """`again` is when auctions after this one came to the same."""
     margin = " " * (indent - 2)
     print_line(margin, styled(title, "bold"))
     print_table(
@@ -93,21 +89,47 @@ def print_auction(auction: Auction, title: str, indent: int = 2) -> None:
         ],
         indent=indent,
     )
+    outcome = f": {auction.outcome}" if auction.outcome else ""
     if auction.winner:
-        print_line(
-            "  ", styled(f"{auction.winner} won", "bold green"), f": {auction.outcome}" if auction.outcome else ""
-        )
+        print_words("  ", styled(f"{auction.winner} won", "bold green"), outcome, hang=4)
     elif not auction.open:
-        print_line(f"{margin}  nobody won", f": {auction.outcome}" if auction.outcome else "")
+        print_words(f"{margin}  nobody won", outcome, _again(auction, again), hang=indent + 2)
+
+
+def _again(auction: Auction, again: Sequence[float]) -> str:
+    if not again:
+        return ""
+    first, last = (datetime.fromtimestamp(at).astimezone() for at in (auction.at, again[-1]))
+    when = last.strftime("%H:%M:%S" if last.date() == first.date() else "%Y-%m-%d %H:%M:%S")
+    return f" (and {again_words(len(again))}, {'the last ' if len(again) > 1 else ''}at {when})"
+
+
+def _happened(explanation: Explanation) -> Iterator[tuple[str, str, str]]:
+    started = explanation.history[0].at if explanation.history else 0.0
+
+    def row(at: float, words: str) -> tuple[str, str, str]:
+        return datetime.fromtimestamp(at).astimezone().strftime("%H:%M:%S"), f"+{at - started:.3f}s", words
+
+    for events, again in told_events(explanation.history):
+        for event in events:
+            # The table above has each cluster's reason, and the head has the job's.
+            told_above = event.event == "rejected" and explanation.clusters
+            yield row(event.at, "rejected" if told_above else sentence(event))
+        if again:
+            yield row(again[-1].at, f"the same {again_words(len(again))}")
 
 
 def _what_and_when(explanation: Explanation) -> Iterator[str]:
-    """The command and its counts; the date, since the story below has only times."""
+    """What the job asks for; the date, since the story below has only times."""
     request = explanation.request
     if request is not None:
-        yield f"Command {shorten(shlex.join(request.command), COMMAND_SHOWN_CHARS_MAX)}"
         only = f", only on {' or '.join(request.clusters)}" if request.clusters else ""
         yield f"Asks for {shape_words(request.shape.model_dump())}{only}"
+        yield from required_lines(request)
+        if request.constraint is not None:
+            yield f"On nodes {constraint_words(request.constraint)}"
+        if names := task_names(request):
+            yield f"Tasks {shorten(', '.join(names), TASK_NAMES_CHARS_MAX)}"
     if explanation.history:
         yield f"Submitted {datetime.fromtimestamp(explanation.history[0].at).astimezone():%Y-%m-%d %H:%M:%S}"
 
