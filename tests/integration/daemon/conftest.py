@@ -50,6 +50,18 @@ async def register(daemon: DaemonProcess, name: str | None = None, **fields: Any
         return await registrar.register(name or f"c{next(_names)}", **fields)
 
 
+@pytest.fixture
+async def registrar(daemon: DaemonProcess) -> AsyncIterator[Registrar]:
+    async with Registrar(daemon.url) as peer:
+        yield peer
+
+
+@pytest.fixture
+def name() -> str:
+    """Of a cluster that is not there yet."""
+    return f"described{next(_names)}"
+
+
 class Federation:
     """A cluster with its agent, and a client with its token. More of each on demand."""
 

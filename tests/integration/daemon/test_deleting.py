@@ -1,7 +1,6 @@
 """Clusters that are deleted: their agents, their jobs, their credentials, their users, and who has the name next."""
 
 import sqlite3
-from collections.abc import AsyncIterator
 from contextlib import closing
 
 import pytest
@@ -10,13 +9,6 @@ from websockets.exceptions import InvalidStatus
 from tests.integration.daemon import documents
 from tests.integration.daemon.conftest import Federation, StartDaemon
 from tests.integration.daemon.peers import AgentPeer, ClientPeer, Cluster, Message, Registrar
-from tests.integration.daemon.process import DaemonProcess
-
-
-@pytest.fixture
-async def registrar(daemon: DaemonProcess) -> AsyncIterator[Registrar]:
-    async with Registrar(daemon.url) as peer:
-        yield peer
 
 
 async def delete(registrar: Registrar, cluster: Cluster, *, force: bool = False) -> Message:

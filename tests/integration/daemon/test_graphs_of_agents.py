@@ -1,7 +1,6 @@
 """Agents that describe their clusters by documents of their own."""
 
 import hashlib
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -12,12 +11,6 @@ from tests.integration.daemon.process import DaemonProcess
 
 GRAPH = documents.cluster(nodes=2, cores=16)
 DIGEST = hashlib.sha256(documents.as_bytes(GRAPH)).hexdigest()
-
-
-@pytest.fixture
-async def registrar(daemon: DaemonProcess) -> AsyncIterator[Registrar]:
-    async with Registrar(daemon.url) as peer:
-        yield peer
 
 
 @pytest.fixture
