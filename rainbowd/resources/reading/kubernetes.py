@@ -69,8 +69,12 @@ def _read_node(node: _Node, trunk: Trunk) -> None:
     checked_text(name, "name", name, limits.RESOURCE_VALUE_CHARS_MAX)
     has = status.allocatable or status.capacity
     where = f"node {name!r}: status.{'allocatable' if status.allocatable else 'capacity'}"
+    cpus = has.get("cpu")
+    if cpus is None:
+        # Cut out of the document, most likely: taken as none, it would be a node on which nothing ever fits.
+        raise refused(f"{where}.cpu is missing; give all that `kubectl get nodes -o json` prints")
     pools = {
-        "core": amounts.count(has.get("cpu", 0), f"{where}.cpu"),
+        "core": amounts.count(cpus, f"{where}.cpu"),
         "gpu": sum(amounts.count(has.get(gpu, 0), f"{where}.{gpu}") for gpu in _GPUS),
         "memory": amounts.memory_bytes(has.get("memory", 0), f"{where}.memory"),
     }

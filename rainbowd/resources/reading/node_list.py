@@ -1,10 +1,12 @@
 """A plain list of nodes: name, cores, gpus, memory, labels. For whoever has no graph, only an inventory."""
 
+from difflib import get_close_matches
 from typing import Any
 
 from rainbow_protocol import limits
-from rainbowd.resources.graph import Kind, ResourceGraph
+from rainbowd.resources.graph import GraphRefusedError, Kind, ResourceGraph
 from rainbowd.resources.reading import amounts, natural, tree
+from rainbowd.resources.reading.idsets import hostlist
 from rainbowd.resources.reading.vertex import (
     bounded_rank,
     checked_text,
@@ -14,7 +16,7 @@ from rainbowd.resources.reading.vertex import (
     rank_of,
     sorted_facts,
 )
-from rainbowd.resources.reading.words import listed, refused, shown
+from rainbowd.resources.reading.words import SHOWN_CHARS_MAX, SHOWN_ITEMS_MAX, listed, refused, shown
 
 # The names that people write, for what we call it.
 _FIELDS = {
@@ -110,16 +112,21 @@ def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
         raise refused(f"{where} has no name; every node needs one of its own, as the cluster calls it")
     name = str(name)
     checked_text(name, "name", name, limits.RESOURCE_NAME_CHARS_MAX)
+    names = _names(name, copies, where)
     rank = bounded_rank(f"node {shown(name)}", rank_of(f"node {shown(name)}", field("rank")))
-    if rank is not None and copies > 1:
-        raise refused(f"node {shown(name)}: one rank for {copies:,} nodes; leave out the rank, or list them one by one")
+    if rank is not None and len(names) > 1:
+        words = f"one rank for {len(names):,} nodes; leave out the rank, or list them one by one"
+        raise refused(f"node {shown(name)}: {words}")
     properties, facts = properties_of(name, field("properties"))
     labels = field("labels") or {}
     if not isinstance(labels, dict):
         raise refused(f"{where}.labels is {shown(labels)}, and must be an object: name to value")
     facts.extend(flattened(name, labels))
     kind = Kind(tree.NODE, properties=properties, attributes=sorted_facts(name, facts))
-    pools = {one: amounts.count(field(f"{one}s") or 0, f"{where}.{one}s") for one in ("core", "gpu")}
+    cores = field("cores")
+    if cores is None:
+        raise _without_cores(name, item)
+    pools = {"core": amounts.count(cores, f"{where}.cores"), "gpu": amounts.count(field("gpus") or 0, f"{where}.gpus")}
     memory = amounts.memory_bytes(field("memory") or 0, f"{where}.memory")
     sockets = amounts.count(field("sockets") or 0, f"{where}.sockets")
     if sockets and any(size % sockets for size in pools.values() if size):
@@ -127,13 +134,34 @@ def _read_item(item: dict[Any, Any], where: str, trunk: Trunk) -> None:
     down = is_down(name, _status(field("status")))
     rack = field("rack")
     parent = 0 if rack is None else trunk.rack(checked_text(name, "rack", str(rack), limits.RESOURCE_NAME_CHARS_MAX))
-    for copy in range(copies):
-        mine = name if copies == 1 else f"{name}{copy}"
+    for mine in names:
         node = trunk.add(f"node/{mine}", kind, parent, mine, rank, down)
         for socket in range(sockets):
             holder = trunk.add(f"node/{mine}/socket{socket}", Kind("socket"), node)
             trunk.pools(f"node/{mine}/socket{socket}", holder, {one: size // sockets for one, size in pools.items()})
         trunk.pools(f"node/{mine}", node, {"memory": memory} if sockets else {**pools, "memory": memory})
+
+
+def _names(name: str, copies: int, where: str) -> list[str]:
+    """What the nodes of one item are called. No name grows by this, so whoever bounds the item bounds all of them."""
+    if not any(mark in name for mark in "[],"):
+        return [name] if copies == 1 else [f"{name}{copy}" for copy in range(copies)]
+    if copies > 1:
+        words = f"is a list of hosts, and count says {copies:,}; leave out count, or write one name without brackets"
+        raise refused(f"{where}.name: {shown(name)} {words}")
+    return hostlist(name, f"{where}.name")
+
+
+def _without_cores(name: str, item: dict[Any, Any]) -> GraphRefusedError:
+    """A node of no cores would be taken without a word, and every job refused: more likely a word was mistyped."""
+    words = f"node {shown(name)} does not say how many cores it has"
+    unknown = sorted(str(key) for key in item if key not in _ALL)
+    if not unknown:
+        return refused(f"{words}; add cores, which may be 0")
+    close = (get_close_matches(key[:SHOWN_CHARS_MAX].lower(), sorted(_ALL), 1) for key in unknown[:SHOWN_ITEMS_MAX])
+    meant = dict.fromkeys(f"{found[0]!r}" for found in close if found)
+    question = f"; did you mean {' and '.join(meant)}?" if meant else "; add cores, which may be 0"
+    return refused(f"{words}, and has what is not understood: {listed(unknown)}{question}")
 
 
 def _status(status: object) -> object:

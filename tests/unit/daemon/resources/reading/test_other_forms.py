@@ -154,12 +154,12 @@ def test_nodes_that_are_down_and_words_that_are_not_known() -> None:
     [
         ([{}], "nodes[0] has no name"),
         ([3], "nodes[0] is 3"),
-        ([{"name": "a"}, {"name": "a"}], "two vertices have the id 'node/a'"),
+        ([{"name": "a", "cores": 1}, {"name": "a", "cores": 1}], "two vertices have the id 'node/a'"),
         ([{"name": "a", "cores": -1}], "nodes[0].cores is -1"),
         ([{"name": "a", "cores": 1.5}], "nodes[0].cores is 1.5, and must be a whole number"),
         ([{"name": "a", "cores": "many"}], "nodes[0].cores is 'many'"),
-        ([{"name": "a", "memory": "64 bananas"}], "nodes[0].memory is '64 bananas'"),
-        ([{"name": "a", "labels": []}, {"name": "b", "labels": 3}], "nodes[1].labels is 3"),
+        ([{"name": "a", "cores": 1, "memory": "64 bananas"}], "nodes[0].memory is '64 bananas'"),
+        ([{"name": "a", "cores": 1, "labels": []}, {"name": "b", "labels": 3}], "nodes[1].labels is 3"),
         ([{"name": "a", "cores": 7, "sockets": 2}], "do not divide evenly over 2 sockets"),
         ([{"name": "a", "cores": 1, "count": 10**7}], "nodes[0].count is 10,000,000"),
         ([{"name": "a", "cores": 1, "count": 0}], "nodes[0].count is 0"),
@@ -171,11 +171,50 @@ def test_nodes_that_are_down_and_words_that_are_not_known() -> None:
         ([{"name": "a", "labels": {"x": 1}, "attributes": {"y": 1}}], "node 'a': labels and attributes mean the same"),
         ([{"name": "a", "properties": ["x"], "features": ["y"]}], "node 'a': properties and features mean the same"),
         ([{"name": "a", "host": "b"}], "node 'a': name and host mean the same"),
+        ([{"name": "a", "cores": False}], "nodes[0].cores is False, and must be a count"),
+        ([{"name": "b[1-4]", "cores": 1, "count": 2}], "nodes[0].name: 'b[1-4]' is a list of hosts, and count says 2"),
+        ([{"name": "b[1-4]", "cores": 1, "rank": 3}], "node 'b[1-4]': one rank for 4 nodes"),
+        ([{"name": "b[1-", "cores": 1}], "nodes[0].name: 'b[1-' is no list of hosts"),
+        ([{"name": "b[1-2,2]", "cores": 1}], "two vertices have the id 'node/b2'"),
+        ([{"name": "b[1-2]", "cores": 1}, {"name": "b1", "cores": 1}], "two vertices have the id 'node/b1'"),
+        ([{"name": "b[0-2000000]", "cores": 1}], "nodes[0].name: '0-2000000' is no list of numbers"),
+        ([{"name": f"{'b' * 128}[1-2]", "cores": 1}], "longer than 128 characters"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else "",
 )
 def test_wrong_lists(items: Any, words: str) -> None:
     assert words in refusal(items)
+
+
+@pytest.mark.parametrize(
+    ("item", "more"),
+    [
+        ({}, "; add cores, which may be 0"),
+        ({"cores": None, "gpus": 4}, "; add cores, which may be 0"),
+        ({"coers": 64}, ", and has what is not understood: 'coers'; did you mean 'cores'?"),
+        ({"CPUs": 64}, ", and has what is not understood: 'CPUs'; did you mean 'cpus'?"),
+        (
+            {"coers": 64, "memroy": "1G"},
+            ", and has what is not understood: 'coers', 'memroy'; did you mean 'cores' and 'memory'?",
+        ),
+        ({"xyz": 64}, ", and has what is not understood: 'xyz'; add cores, which may be 0"),
+    ],
+)
+def test_a_node_says_how_many_cores_it_has(item: dict[str, Any], more: str) -> None:
+    good = {"name": "n0", "cores": 64}
+    assert refusal([good, {"name": "n1", **item}]) == f"node 'n1' does not say how many cores it has{more}"
+
+
+def test_a_node_may_say_that_it_has_no_cores() -> None:
+    assert totals(graph_of(b'[{"name": "n", "cores": 0, "gpus": 2}]')) == {"cluster": 1, "node": 1, "gpu": 2}
+
+
+def test_names_in_brackets_are_a_node_each() -> None:
+    graph = graph_of(json.dumps([{"name": "b[08-10,1]", "cores": 4, "rack": "r"}, {"name": "x", "cores": 4}]).encode())
+    assert sorted(graph.names.values()) == ["b08", "b09", "b1", "b10", "x"]
+    assert totals(graph) == {"cluster": 1, "rack": 1, "node": 5, "core": 20}
+    one_by_one = [{"name": name, "cores": 4, "rack": "r"} for name in ("b08", "b09", "b10", "b1")]
+    assert graph_of(json.dumps([*one_by_one, {"name": "x", "cores": 4}]).encode()) == graph
 
 
 def test_what_is_said_twice_in_the_same_way_is_taken_once() -> None:
@@ -255,6 +294,20 @@ def test_labels_that_are_different_on_every_node_make_no_kinds() -> None:
     (node,) = (kind for kind in graph.kinds if kind.type == "node")
     assert node.attributes == (("kubernetes.io/arch", "amd64"),)
     assert sorted(graph.names.values()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("status", "missing"),
+    [
+        (None, "status.capacity.cpu"),
+        ({}, "status.capacity.cpu"),
+        ({"capacity": {"memory": "32Gi"}}, "status.capacity.cpu"),
+        ({"allocatable": {"cpu": None, "memory": "32Gi"}}, "status.allocatable.cpu"),
+    ],
+)
+def test_a_node_of_kubernetes_without_its_capacity(status: Any, missing: str) -> None:
+    bare = kubernetes("b") | {"status": status}
+    assert f"node 'b': {missing} is missing" in refusal({"kind": "List", "items": [kubernetes("a"), bare]})
 
 
 def test_other_things_of_kubernetes() -> None:
