@@ -6,6 +6,7 @@ What is read depends on what is on disk at that time. Should that change before 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
 from typing import Any, Final, Literal
 
@@ -22,6 +23,7 @@ from rainbowd.net.spool import Document
 from rainbowd.resources.classes import from_totals
 from rainbowd.resources.graph import GraphRefusedError
 from rainbowd.resources.model import ClassTable, ClusterModel
+from rainbowd.resources.reading.words import listed
 from rainbowd.resources.workshop import Workshop, WorkshopBusyError, WorkshopClosedError, WorkshopFailedError
 from rainbowd.store.repo import Repo
 from rainbowd.store.stored import StoredDescription, StoredGraph
@@ -101,16 +103,18 @@ class Describing:
         """A new cluster, or a known one that is described anew. The name is taken only if the description is good."""
         credentials = ids.new_secret(ids.SECRET_PREFIX), ids.new_secret(ids.TOKEN_PREFIX)
         hashes = fingerprint(credentials[0]), fingerprint(credentials[1])
-        if document is None:
-            description = None if totals is None else self.totals(totals, "registration")
-            outcome = Outcome(
-                name, figures.counts(None if description is None else description.resources), [], *credentials
-            )
+        read: Callable[[], Awaitable[_Made]] | None = None
+        if document is not None:
+            read = partial(self._read_graph, name, document, "registration")
+        elif totals is not None:
+            read = partial(self._count, name, totals)
+        if read is None:
+            outcome = Outcome(name, figures.counts(None), [], *credentials)
             rehearse(outcome)
-            settled = await self._ask(RegisterCluster(_origin(session), name, description, *hashes))
+            settled = await self._ask(RegisterCluster(_origin(session), name, None, *hashes))
         else:
             settled, made = await self._settle(
-                lambda: self._read_graph(name, document, "registration"),
+                read,
                 lambda made: RegisterCluster(_origin(session), name, made.description, *hashes, made.basis),
                 lambda made: rehearse(made.outcome(name, credentials)),
             )
@@ -169,6 +173,17 @@ class Describing:
         return known.revision, exported
 
     # --- how --------------------------------------------------------------
+
+    async def _count(self, name: str, totals: Totals) -> _Made:
+        """Counts have no vertices that a subsystem could hang on: it would be gone, and nobody had asked for that."""
+        known = await self._repo.load_graph(name) or StoredGraph()
+        if known.subsystems:
+            words = (
+                f"{name!r} has the subsystems {listed(sorted(known.subsystems))}, which a description by counts cannot "
+                f"carry; delete them first with `rainbow delete subsystem NAME --cluster {name}`"
+            )
+            raise ProtocolError(ErrorCode.BAD_GRAPH, words)
+        return _Made(self.totals(totals, "registration"), known.revision, [])
 
     async def _read_graph(self, name: str, document: Document, by: Teller, digest: str | None = None) -> _Made:
         known = await self._repo.load_graph(name) or StoredGraph()

@@ -66,18 +66,40 @@ async def test_subsystems_stay_with_a_cluster_that_is_described_anew(
     assert (refused["code"], "'io'" in refused["message"]) == ("bad_graph", True)
 
 
-async def test_totals_replace_a_graph_and_all_that_was_attached_to_it(
+async def test_counts_replace_a_graph_once_nothing_is_attached_to_it(
     daemon: DaemonProcess, registrar: Registrar, name: str
 ) -> None:
     cluster = await registered(registrar, name, documents.cluster(nodes=1, cores=2))
+    await registrar.attach(name, "os", documents.subsystem("node0", kind="linux"))
     await registrar.attach(name, "io", documents.subsystem("node0", kind="nvme"))
-    answer = await registrar.ask("register_cluster", name=name, resources={"nodes": 2, "cores_per_node": 16})
+    before = await registrar.ask("show_cluster", name=name)
+    resources = {"nodes": 2, "cores_per_node": 16}
+    refused = await registrar.ask("register_cluster", name=name, resources=resources)
+    assert refused["code"] == "bad_graph"
+    assert "has the subsystems 'io', 'os', which a description by counts cannot carry" in refused["message"]
+    assert f"`rainbow delete subsystem NAME --cluster {name}`" in refused["message"]
+    assert await registrar.ask("show_cluster", name=name) | {"ref": 0} == before | {"ref": 0}
+    for subsystem in ("io", "os"):
+        await registrar.ask("delete_subsystem", cluster=name, name=subsystem)
+    answer = await registrar.ask("register_cluster", name=name, resources=resources)
     assert (answer["type"], answer["secret"]) == ("registered", None)
     async with ClientPeer(daemon.url, cluster.token) as client:
         shown = await client.ask("show_cluster", name=name)
         assert (shown["described"], shown["counts"]["core"], shown["subsystems"]) == ("totals", 32, [])
-    await registrar.describe(name, documents.cluster(nodes=1, cores=2))
-    assert (await registrar.ask("show_cluster", name=name))["subsystems"] == []
+
+
+async def test_counts_and_a_subsystem_at_the_same_time_lose_nothing(
+    daemon: DaemonProcess, registrar: Registrar, name: str
+) -> None:
+    await registered(registrar, name, documents.cluster(nodes=1, cores=2))
+    async with Registrar(daemon.url) as other:
+        attached, counted = await asyncio.gather(
+            registrar.attach(name, "io", documents.subsystem("node0", kind="nvme")),
+            other.ask("register_cluster", name=name, resources={"nodes": 2, "cores_per_node": 16}),
+        )
+    assert sorted([attached["type"], counted["type"]]) == ["error", "registered"]
+    shown = await registrar.ask("show_cluster", name=name)
+    assert len(shown["subsystems"]) == (attached["type"] == "registered")
 
 
 async def test_two_who_change_one_cluster_do_not_undo_each_others_work(
