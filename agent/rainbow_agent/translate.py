@@ -12,7 +12,7 @@ from rainbow_protocol.limits import BATCH_ITEMS_MAX
 from rainbow_protocol.messages import agent as wire
 
 T = TypeVar("T")
-Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Cancels | wire.Acks
+Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Withdrawals | wire.Cancels | wire.Acks
 
 
 # The backend's word on what a job asks beyond its shape.
@@ -41,6 +41,8 @@ def command(message: Told, objection: Objection) -> c.Command:
             return c.Starts(tuple(_key(item) for item in message.items))
         case wire.Releases():
             return c.Releases(tuple(_key(item) for item in message.items))
+        case wire.Withdrawals():
+            return c.Withdrawals(tuple(_key(item) for item in message.items))
         case wire.Cancels():
             return c.Cancels(tuple(_key(item) for item in message.items))
         case wire.Acks():

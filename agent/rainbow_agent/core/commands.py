@@ -1,7 +1,7 @@
 """Everything that can happen to the agent's machine. `AgentMachine.step` takes one of these at a time.
 
-From the session:  SessionOpened, SessionWelcomed, then any of Offers, Awards, Starts, Releases, Cancels, Acks,
-                   at last SessionClosed
+From the session:  SessionOpened, SessionWelcomed, then any of Offers, Awards, Starts, Releases, Withdrawals, Cancels,
+                   Acks, at last SessionClosed
 From the backend:  RunBegan → RunEnded, and RunFenced for a run that provably never began
 From the process:  Tick when `next_deadline()` has come, Stop once
 """
@@ -33,6 +33,7 @@ class Offer:
     shape: Shape
     hold_s: float
     objection: str | None = None  # why the cluster would not run it, whatever is free
+    waits_here: int | None = None  # an attempt of the same job in our own queue: when would that one start?
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,13 @@ class Starts:
 @dataclass(frozen=True, slots=True)
 class Releases:
     """Drop these holds and acceptances. One that was started goes on, or stays until its end is acknowledged."""
+
+    keys: tuple[Key, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawals:
+    """Hand back those of these that only wait: reported as returned. One that is on its way to run, or runs, stays."""
 
     keys: tuple[Key, ...]
 
@@ -139,6 +147,7 @@ Command = (
     | Awards
     | Starts
     | Releases
+    | Withdrawals
     | Cancels
     | Acks
     | RunBegan

@@ -92,6 +92,9 @@ class AgentMachine:
             case c.Releases(keys):
                 for key in keys:
                     self._release(key)
+            case c.Withdrawals(keys):
+                for key in keys:
+                    self._runs.withdraw(key, now)
             case c.Cancels(keys):
                 for key in keys:
                     self._runs.cancel(key, now)

@@ -13,6 +13,7 @@ from rainbow_agent.core.placement import why_never
 from rainbow_agent.core.schedule import Schedule
 
 STOPPING = "the agent is stopping"
+WITHDRAWN = "withdrawn: it goes elsewhere"
 
 
 class Runs:
@@ -67,6 +68,16 @@ class Runs:
                 self._ledger.save(attempt)
             if attempt.phase == "running":
                 self._ledger.do(e.Kill(key, attempt.run))
+
+    def withdraw(self, key: Key, now: float) -> None:
+        """Out of the queue, or not at all: from `launching` on only the backend knows whether it has begun."""
+        attempt = self._ledger.attempts.get(key)
+        if attempt is None:
+            self._ledger.do(e.Note("withdrawal of an unknown attempt, ignored", key, warning=True))
+        elif attempt.phase in ("accepted", "queued"):
+            self.finish(attempt, "returned", now, reason=WITHDRAWN)
+        else:
+            self._ledger.do(e.Note("withdrawal came too late, ignored", key, {"phase": attempt.phase}))
 
     def acknowledge(self, ack: c.Ack) -> None:
         attempt = self._ledger.attempts.get(ack.key)

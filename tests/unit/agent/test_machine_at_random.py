@@ -46,6 +46,7 @@ class World:
             c.Starts(some),
             c.Releases((self.random.choice(keys),)),
             c.Cancels((self.random.choice(keys),)),
+            c.Withdrawals((self.random.choice(keys),)),
             c.Acks(tuple(c.Ack(key, self.random.randint(1, 4)) for key in some)),
             c.Tick(),
             self.random.choice([c.SessionClosed(), c.SessionOpened(), c.SessionWelcomed()]),
@@ -146,6 +147,7 @@ class World:
         assert not self.driver.reports
         assert all(count == 1 for count in self.ran.values())
         assert all(len(ends) == 1 for ends in self.ends.values())
+        assert not [key for key, [end] in self.ends.items() if end == "returned" and key in self.ran]
         free = self.driver.machine.free()
         assert (free.nodes, free.cores, free.gpus) == (2, 6, 4)
 
