@@ -12,27 +12,27 @@ import structlog
 from rainbow_agent import __version__, translate
 from rainbow_agent.announcer import Announcer
 from rainbow_agent.backends.base import Backend, RunNews
-from rainbow_agent.backends.launching import LocalSettings
 from rainbow_agent.backends.local import LocalBackend
 from rainbow_agent.backends.processes import boot_id
 from rainbow_agent.clock import WallClock
 from rainbow_agent.config import AgentSettings
+from rainbow_agent.control import Control
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
 from rainbow_agent.core.effects import Phase
-from rainbow_agent.core.machine import AgentMachine, MachineSettings
+from rainbow_agent.core.machine import AgentMachine
 from rainbow_agent.core.model import Key
-from rainbow_agent.core.pricing import Prices
 from rainbow_agent.identity import Identity
 from rainbow_agent.inbox import Inbox
 from rainbow_agent.journal import Journal
 from rainbow_agent.output import OutputDesk
 from rainbow_agent.session import Connector, Link, Target
+from rainbow_agent.site_file import Site, SiteFile
 from rainbow_agent.state_dir import StateDir
-from rainbow_protocol.errors import ErrorCode
+from rainbow_agent.wiring import local_settings, machine_settings
 from rainbow_protocol.limits import INBOX_COMMANDS_MAX
 from rainbow_protocol.messages import agent as wire
-from rainbow_protocol.messages.common import Error, Goodbye, error
+from rainbow_protocol.messages.common import Error, Goodbye
 from rainbow_protocol.service.notify import keep_watchdog_fed, notify
 
 BATCH_COMMANDS_MAX = 1_000  # stepped before one commit
@@ -51,23 +51,21 @@ class Envelope:
 class Agent:
     def __init__(self, settings: AgentSettings, state_dir: StateDir) -> None:
         self._settings = settings
+        site_file = SiteFile(state_dir.site)
+        site = site_file.load()
         self._inbox: Inbox[Envelope] = Inbox(INBOX_COMMANDS_MAX)
         self._to_wall_s = WallClock().offset_s
         self._journal = Journal(state_dir.journal, self._to_wall_s)
         self._identity = Identity(settings.name, self._journal.cluster())
         self._journal_thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._backend: Backend = LocalBackend(
-            self._local_settings(state_dir), self._post_news, self._fail, self._to_wall_s
+            local_settings(settings, state_dir, lambda: self._identity.name),
+            self._post_news,
+            self._fail,
+            self._to_wall_s,
         )
-        totals = self._backend.totals()
-        self._machine = AgentMachine(
-            MachineSettings(
-                totals,
-                Prices(**settings.price.model_dump()),
-                default_time_limit_s=settings.default_time_limit_s,
-                queue_max=settings.queue_max,
-            )
-        )
+        self._machine = AgentMachine(machine_settings(settings, self._backend.totals()), site.state())
+        self._control = Control(state_dir.path, site, site_file, self._site_changed, self._machine.keys_beneath)
         self._desk = OutputDesk(self._backend, self._phase_of)
         self._announcer = Announcer(self._backend.describe, self._tell_status, self._fail)
         target = Target(settings.daemon, settings.read_secret(), settings.ca_file)
@@ -99,6 +97,7 @@ class Agent:
         try:
             await self._announcer.look()
             await self._restore()
+            await self._control.open()
             engine = asyncio.create_task(self._engine())
             connecting = asyncio.create_task(self._connector.run())
             notify("READY=1\nSTATUS=connecting to the daemon")
@@ -160,6 +159,9 @@ class Agent:
 
     def _post_news(self, news: RunNews) -> None:
         self._inbox.post(Envelope(news))
+
+    def _site_changed(self, site: Site) -> None:
+        self._inbox.post(Envelope(c.SiteChanged(site.state())))
 
     # --- the engine
 
@@ -248,34 +250,25 @@ class Agent:
             case e.Note(event, key, details, warning):
                 known: dict[str, Any] = {} if key is None else {"job": key.job, "attempt": key.attempt}
                 (log.warning if warning else log.info)(event, **known, **details)
-            case _:
+            case e.SendHello(state):
                 if link is not None:
-                    self._send(effect, link)
+                    link.send(self._hello(state))
+            case _:
+                if link is not None and isinstance(effect, e.Sent):
+                    for message in translate.messages(effect):
+                        link.send(message)
 
-    def _send(self, effect: e.Effect, link: Link) -> None:
-        match effect:
-            case e.SendHello(free):
-                link.send(
-                    wire.AgentHello(
-                        agent_id=self._journal.agent_id,
-                        version=__version__,
-                        backend=self._backend.name,
-                        resources=translate.totals(self._backend.totals()),
-                        free=translate.free(free),
-                        graph=self._announcer.introduce(),
-                    )
-                )
-            case e.SendInventory():
-                for frame in translate.inventory(effect):
-                    link.send(frame)
-            case e.SendBids():
-                link.send(translate.bids(effect))
-            case e.SendAwardAnswers():
-                link.send(translate.award_answers(effect))
-            case e.SendState(free):
-                link.send(wire.ClusterState(free=translate.free(free)))
-            case e.SendError(message):
-                link.send(error(ErrorCode.UNKNOWN_JOB, message))
+    def _hello(self, state: e.State) -> wire.AgentHello:
+        return wire.AgentHello(
+            agent_id=self._journal.agent_id,
+            version=__version__,
+            backend=self._backend.name,
+            resources=translate.totals(self._backend.totals()),
+            free=translate.free(state.free),
+            keys=dict(state.keys),
+            draining=state.draining,
+            graph=self._announcer.introduce(),
+        )
 
     def _launch_done(self, task: asyncio.Task[None]) -> None:
         self._launches.discard(task)
@@ -310,29 +303,10 @@ class Agent:
     async def _close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        await self._control.close()
         await self._announcer.close()
         await self._desk.close()
         await asyncio.gather(*self._launches, return_exceptions=True)
         await self._backend.close()
         self._journal_thread.shutdown()
         self._journal.close()
-
-    def _local_settings(self, state_dir: StateDir) -> LocalSettings:
-        settings = self._settings
-        return LocalSettings(
-            totals=settings.totals(),
-            jobs_dir=state_dir.jobs,
-            workdir=settings.job_workdir(),
-            cluster=lambda: self._identity.name,
-            kill_grace_s=settings.kill_grace_s,
-            output_bytes_max=settings.output_bytes_max,
-            kept_jobs_max=settings.kept_jobs_max,
-            kept_bytes_max=settings.kept_bytes_max,
-            container_command=tuple(settings.container_command),
-            ignore_images=settings.images == "ignore",
-            queues=tuple(settings.queues),
-            nodes_json=settings.nodes_json,
-            labels=settings.labels,
-            properties=tuple(settings.properties),
-            memory_per_node=settings.memory_per_node,
-        )

@@ -1,4 +1,4 @@
-"""The `rainbow-agent` command. Exit codes are a promise to systemd and to scripts."""
+"""The `rainbow-agent` command."""
 
 import asyncio
 import os
@@ -14,38 +14,34 @@ from rainbow_agent import __version__
 from rainbow_agent.app import Agent
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.description import DescriptionError
+from rainbow_agent.exits import (
+    EXIT_CODES,
+    EXIT_CONFIG,
+    EXIT_FAILED,
+    EXIT_IN_USE,
+    EXIT_OK,
+    EXIT_REFUSED,
+    config_from_environment,
+    give_up,
+)
 from rainbow_agent.journal import JournalError
 from rainbow_agent.session import RefusedError
+from rainbow_agent.site_cli import drain, resume, state
+from rainbow_agent.site_file import SiteFileError
 from rainbow_agent.state_dir import StateDir, StateDirError, StateDirInUseError
 from rainbow_protocol.service.logs import set_up_logs
 from rainbow_protocol.service.settings import ConfigError
 
-EXIT_OK = 0
-EXIT_FAILED = 1
-EXIT_CONFIG = 2
-EXIT_REFUSED = 3
-EXIT_IN_USE = 4
-
 log = structlog.get_logger()
 
-_EXIT_CODES = """
-\b
-Exit codes:
-  0  stopped as asked
-  1  something failed that should not; the log says what
-  2  wrong usage or configuration, or an unusable state directory
-  3  refused by the daemon: it does not know the secret, or sent us away
-  4  the state directory is in use by another agent
-"""
 
-
-@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(epilog=EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="rainbow-agent")
 def cli() -> None:
     """Offer this cluster to a Rainbow daemon: bid on jobs, run those that are won, report back."""
 
 
-@cli.command(epilog=_EXIT_CODES)
+@cli.command(epilog=EXIT_CODES)
 @click.option("--config", type=click.Path(path_type=Path), help="YAML file with settings.")
 @click.option("--daemon", help="Address of rainbowd: ws://HOST:PORT or wss://HOST:PORT.")
 @click.option("--name", help="The cluster's name.")
@@ -64,17 +60,21 @@ def cli() -> None:
 def run(config: Path | None, check_config: bool, **flags: Any) -> None:
     """Run the agent until it is told to stop (SIGTERM or Ctrl-C). Running jobs go on without it."""
     try:
-        settings = AgentSettings.load(config or _config_from_environment(), flags)
+        settings = AgentSettings.load(config or config_from_environment(), flags)
         settings.read_secret()
         settings.check_workdir()
         settings.check_nodes_json()
     except ConfigError as cause:
-        _give_up(str(cause), EXIT_CONFIG)
+        give_up(str(cause), EXIT_CONFIG)
     if check_config:
         click.echo(_summary(settings))
         return
     set_up_logs(settings.log_format, settings.log_level)
     sys.exit(_serve(settings))
+
+
+for command in (drain, resume, state):
+    cli.add_command(command)
 
 
 def main() -> None:
@@ -89,17 +89,17 @@ def _serve(settings: AgentSettings) -> int:
     try:
         state_dir = StateDir(settings.state_dir)
     except StateDirInUseError as cause:
-        _give_up(str(cause), EXIT_IN_USE)
+        give_up(str(cause), EXIT_IN_USE)
     except StateDirError as cause:
-        _give_up(str(cause), EXIT_CONFIG)
+        give_up(str(cause), EXIT_CONFIG)
     if not os.access(settings.job_workdir(), os.W_OK):
         log.warning("jobs that name no directory cannot write in theirs", workdir=str(settings.job_workdir()))
     try:
         asyncio.run(_run(settings, state_dir))
-    except (JournalError, DescriptionError) as cause:
-        _give_up(str(cause), EXIT_CONFIG)
+    except (JournalError, SiteFileError, DescriptionError) as cause:
+        give_up(str(cause), EXIT_CONFIG)
     except RefusedError as cause:
-        _give_up(str(cause), EXIT_REFUSED)
+        give_up(str(cause), EXIT_REFUSED)
     except Exception:
         log.exception("the agent failed")
         return EXIT_FAILED
@@ -123,14 +123,3 @@ def _summary(settings: AgentSettings) -> str:
         f"ok: cluster {settings.name}, {totals.nodes} x {totals.cores_per_node} cores, "
         f"{totals.gpus_per_node} gpus a node; daemon {settings.daemon}; state in {settings.state_dir}"
     )
-
-
-def _config_from_environment() -> Path | None:
-    path = os.environ.get("RAINBOW_AGENT_CONFIG")
-    return Path(path) if path else None
-
-
-def _give_up(words: str, code: int) -> Any:
-    for line in words.splitlines():
-        click.echo(f"rainbow-agent: {line}", err=True)
-    sys.exit(code)

@@ -14,10 +14,10 @@ from rainbow_agent.core.model import Totals
 from rainbow_agent.description import DescriptionError, survey
 from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
-from rainbow_protocol.job import ClusterName
 from rainbow_protocol.resources import FieldName as Text
 from rainbow_protocol.service.logs import LogFormat, LogLevel
 from rainbow_protocol.service.settings import ConfigError, ServiceSettings, read_yaml
+from rainbow_protocol.wishes import ClusterName
 
 LOCAL_NODES_MAX = 1_024  # the plan keeps every node's future
 QUEUE_MAX = 100_000

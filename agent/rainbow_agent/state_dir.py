@@ -55,5 +55,10 @@ class StateDir:
     def jobs(self) -> Path:
         return self.path / "jobs"
 
+    @property
+    def site(self) -> Path:
+        """What the site says of its cluster."""
+        return self.path / "site.json"
+
     def close(self) -> None:
         os.close(self._fd)

@@ -8,8 +8,11 @@ from rainbow_agent.core import effects as e
 from rainbow_agent.core.bidder import No, Yes
 from rainbow_agent.core.model import Free, Key, Shape, Totals
 from rainbow_protocol import job as wire_job
+from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.limits import BATCH_ITEMS_MAX
 from rainbow_protocol.messages import agent as wire
+from rainbow_protocol.messages.common import error
+from rainbow_protocol.wire import WireModel
 
 T = TypeVar("T")
 Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Withdrawals | wire.Cancels | wire.Acks
@@ -47,6 +50,21 @@ def command(message: Told, objection: Objection) -> c.Command:
             return c.Cancels(tuple(_key(item) for item in message.items))
         case wire.Acks():
             return c.Acks(tuple(c.Ack(_key(item), item.seq) for item in message.items))
+
+
+def messages(effect: e.Sent) -> Iterator[WireModel]:
+    """All that is told but the hello and the reports, which need to know more."""
+    match effect:
+        case e.SendInventory():
+            yield from inventory(effect)
+        case e.SendBids():
+            yield bids(effect)
+        case e.SendAwardAnswers():
+            yield award_answers(effect)
+        case e.SendState(state):
+            yield wire.ClusterState(free=free(state.free), keys=dict(state.keys), draining=state.draining)
+        case e.SendError(message):
+            yield error(ErrorCode.UNKNOWN_JOB, message)
 
 
 def free(state: Free) -> wire_job.Free:

@@ -4,12 +4,14 @@ From the session:  SessionOpened, SessionWelcomed, then any of Offers, Awards, S
                    Acks, at last SessionClosed
 From the backend:  RunBegan → RunEnded, and RunFenced for a run that provably never began
 From the process:  Tick when `next_deadline()` has come, Stop once
+From the site:     SiteChanged, which is on disk already
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
 from rainbow_agent.core.model import Key, Shape
+from rainbow_agent.core.site_state import SiteState
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,13 @@ class Stop:
     """The process is about to end: no more bids, what is queued is handed back, what runs goes on without us."""
 
 
+@dataclass(frozen=True, slots=True)
+class SiteChanged:
+    """Told to the daemon; while it drains every offer is refused, and what is here goes on."""
+
+    site: SiteState
+
+
 Command = (
     SessionOpened
     | SessionWelcomed
@@ -155,4 +164,5 @@ Command = (
     | RunFenced
     | Tick
     | Stop
+    | SiteChanged
 )

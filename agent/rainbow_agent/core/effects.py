@@ -12,6 +12,7 @@ from typing import Literal
 
 from rainbow_agent.core.bidder import No, Yes
 from rainbow_agent.core.model import Assignment, Free, Key, Shape
+from rainbow_agent.core.site_state import Keys
 
 # accepted → queued → launching → running → finished; `held` attempts are in memory only and have no phase here.
 Phase = Literal["accepted", "queued", "launching", "running", "finished"]
@@ -80,8 +81,17 @@ class DropReports:
 
 
 @dataclass(frozen=True, slots=True)
-class SendHello:
+class State:
+    """The cluster as the daemon is told it."""
+
     free: Free
+    keys: Keys
+    draining: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SendHello:
+    state: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +126,7 @@ class SendReports:
 
 @dataclass(frozen=True, slots=True)
 class SendState:
-    free: Free
+    state: State
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from rainbow_agent.core.placement import why_never
 from rainbow_agent.core.pricing import Prices
 from rainbow_agent.core.runs import STOPPING, Runs
 from rainbow_agent.core.schedule import Schedule
-
-STATE_INTERVAL_S = 0.2
+from rainbow_agent.core.site_state import NO_KEYS, Keys, SiteState
+from rainbow_agent.core.state_push import StatePush
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,20 @@ class MachineSettings:
     prices: Prices = field(default_factory=Prices)
     default_time_limit_s: float = 3600.0
     queue_max: int = 10_000
+    keys: Keys = field(default_factory=lambda: NO_KEYS)  # told with the state, beneath the site's own
 
 
 class AgentMachine:
     """`step` once per command; `next_deadline` says when a Tick is due. Time is any clock that does not jump."""
 
-    def __init__(self, settings: MachineSettings) -> None:
+    def __init__(self, settings: MachineSettings, site: SiteState | None = None) -> None:
         self._schedule = Schedule(settings.totals, settings.default_time_limit_s)
         self._bidder = Bidder(self._schedule, settings.prices, settings.queue_max)
         self._ledger = Ledger()
         self._runs = Runs(self._ledger, self._schedule, self._bidder)
         self._holds = Holds()
+        self._push = StatePush(self._schedule, site or SiteState(), settings.keys)
         self._welcomed = False
-        self._state_sent: Free | None = None
-        self._state_sent_at = float("-inf")
-        self._state_version = -1
-        # A daemon offers again what was refused when it hears of a new state, so a refusal must be followed by one.
-        self._refused_since_push = False
-        self._push_anyway = False  # although what is free may be the same
-        self._ahead = 0
 
     # --- driving it
 
@@ -80,11 +75,13 @@ class AgentMachine:
                 self._session_closed()
             case c.Offers(items):
                 bids = tuple((offer.key, self._bid(offer, now)) for offer in items)
-                self._refused_since_push |= any(isinstance(bid, No) for _, bid in bids)
+                if any(isinstance(bid, No) for _, bid in bids):
+                    self._push.refused()
                 self._ledger.do(e.SendBids(bids))
             case c.Awards(items):
                 answers = tuple(self._award(award, now) for award in items)
-                self._refused_since_push |= any(answer.refusal is not None for answer in answers)
+                if any(answer.refusal is not None for answer in answers):
+                    self._push.refused()
                 self._ledger.do(e.SendAwardAnswers(answers))
             case c.Starts(keys):
                 for key in keys:
@@ -112,21 +109,26 @@ class AgentMachine:
             case c.Stop():
                 self._drop_holds()
                 self._runs.stop(now)
+            case c.SiteChanged(site):
+                self._push.site_changed(site)
             case _:
                 assert_never(command)
         for key in self._holds.take_lapsed(now):
             self._schedule.drop_hold(key)
         self._runs.launch_due(now)
-        self._reconsider(now)
-        self._push_state(now)
+        if self._bidder.resume(now):
+            self._push.anyway()
+        self._push.look(fit=self._unfit(now) is None)
+        if self._welcomed and (state := self._push.take(now)) is not None:
+            self._ledger.do(e.SendState(state))
         return self._ledger.settle(send_reports=self._welcomed)
 
     def next_deadline(self) -> float | None:
         deadlines = [self._holds.next_lapse(), self._bidder.paused_until]
         if not self._runs.stopping:
             deadlines.append(self._schedule.retry_at())
-        if self._welcomed and self._push_is_due:
-            deadlines.append(self._state_sent_at + STATE_INTERVAL_S)
+        if self._welcomed:
+            deadlines.append(self._push.next_due())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     # --- asking it
@@ -152,6 +154,10 @@ class AgentMachine:
     def free(self) -> Free:
         return self._schedule.free()
 
+    def keys_beneath(self) -> Keys:
+        """What is told of this cluster beside the site's own keys."""
+        return self._push.keys_beneath()
+
     def check(self) -> None:
         """For tests and simulations: raise InvariantError if the state contradicts itself."""
         problems = self._schedule.problems() + self._ledger.problems()
@@ -171,9 +177,8 @@ class AgentMachine:
     def _session_opened(self, now: float) -> None:
         self._drop_holds()
         self._welcomed = False
-        self._remember_state(now)
         inventory = tuple((key, INVENTORY[attempt.phase]) for key, attempt in self._ledger.attempts.items())
-        self._ledger.do(e.SendHello(self._schedule.free()), e.SendInventory(inventory))
+        self._ledger.do(e.SendHello(self._push.remember(now)), e.SendInventory(inventory))
 
     def _session_welcomed(self) -> None:
         self._welcomed = True
@@ -230,7 +235,7 @@ class AgentMachine:
 
     def _unfit(self, now: float) -> str | None:
         """Why nothing at all is taken now, or None."""
-        return STOPPING if self._runs.stopping else self._bidder.hindrance(now)
+        return STOPPING if self._runs.stopping else self._push.site.hindrance or self._bidder.hindrance(now)
 
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
         """A bid that lapsed is still good if its promise costs nobody anything: it could start at once."""
@@ -251,33 +256,3 @@ class AgentMachine:
             self._ledger.forget(attempt)
         else:
             self._ledger.do(e.Note("release of a started attempt, ignored", key, {"phase": attempt.phase}, True))
-
-    # --- the state that is pushed
-
-    def _remember_state(self, now: float) -> None:
-        self._state_sent = self._schedule.free()
-        self._state_sent_at = now
-        self._state_version = self._schedule.version
-        self._refused_since_push = False
-        self._push_anyway = False
-
-    def _reconsider(self, now: float) -> None:
-        """Whether what was refused might be taken now, for a reason that what is free does not tell."""
-        if self._bidder.resume(now):
-            self._push_anyway = True
-        ahead = self._schedule.ahead
-        if ahead < self._ahead and self._refused_since_push and self._unfit(now) is None:
-            self._push_anyway = True
-        self._ahead = ahead
-
-    @property
-    def _push_is_due(self) -> bool:
-        return self._push_anyway or self._state_version != self._schedule.version
-
-    def _push_state(self, now: float) -> None:
-        if self._welcomed and self._push_is_due and now >= self._state_sent_at + STATE_INTERVAL_S:
-            before = self._state_sent
-            anyway = self._push_anyway or self._refused_since_push
-            self._remember_state(now)
-            if self._state_sent is not None and (anyway or self._state_sent != before):
-                self._ledger.do(e.SendState(self._state_sent))

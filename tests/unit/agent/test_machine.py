@@ -7,8 +7,9 @@ import pytest
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
 from rainbow_agent.core.bidder import PAUSE_S, No, Yes
-from rainbow_agent.core.machine import STATE_INTERVAL_S, AgentMachine, MachineSettings
+from rainbow_agent.core.machine import AgentMachine, MachineSettings
 from rainbow_agent.core.model import Key, Shape, Totals
+from rainbow_agent.core.state_push import STATE_INTERVAL_S
 
 E = TypeVar("E")
 WHOLE = Shape(tasks=4)
@@ -267,7 +268,7 @@ def test_the_inventory_after_a_crash(driver: Driver) -> None:
         key(2): "started",
         key(3): "accepted",
     }
-    assert only(effects, e.SendHello)[0].free.running == 1
+    assert only(effects, e.SendHello)[0].state.free.running == 1
 
 
 def test_a_fenced_run_is_launched_again_under_the_next_number(driver: Driver) -> None:
@@ -373,13 +374,13 @@ def test_a_cluster_that_shrank_hands_back_what_no_longer_fits(driver: Driver) ->
 def test_the_state_is_pushed_but_not_too_often(driver: Driver) -> None:
     driver.now = 10.0
     [state] = only(driver.start(1, Shape()), e.SendState)
-    assert state.free.cores == 3
+    assert state.state.free.cores == 3
     assert only(driver.start(2, Shape()), e.SendState) == []
     deadline = driver.machine.next_deadline()
     assert deadline == 10.0 + STATE_INTERVAL_S
     driver.now = deadline
     [state] = only(driver.step(c.Tick()), e.SendState)
-    assert (state.free.cores, state.free.running) == (2, 2)
+    assert (state.state.free.cores, state.state.free.running) == (2, 2)
 
 
 def test_the_end_of_a_pause_is_told_once(driver: Driver) -> None:
