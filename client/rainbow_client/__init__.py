@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SatisfyAnswer,
         SubmitResult,
     )
+    from rainbow_protocol.wishes import After, Wishes
 
 _HOMES = {
     "Client": "rainbow_client.client",
@@ -53,9 +54,12 @@ _HOMES = {
     "JobStatus": "rainbow_protocol.messages.client",
     "SatisfyAnswer": "rainbow_protocol.messages.client",
     "SubmitResult": "rainbow_protocol.messages.client",
+    "After": "rainbow_protocol.wishes",
+    "Wishes": "rainbow_protocol.wishes",
 }
 
 __all__ = [
+    "After",
     "Client",
     "ClusterInfo",
     "ClusterShown",
@@ -76,6 +80,7 @@ __all__ = [
     "SubmitResult",
     "Totals",
     "UnknownJob",
+    "Wishes",
     "job_request",
     "load_config",
     "read_jobspec",

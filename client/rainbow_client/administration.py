@@ -4,9 +4,9 @@ import asyncio
 import itertools
 import zlib
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from rainbow_protocol.messages.client import (
     Registered,
     RegisterSubsystem,
     Request,
+    SetState,
     ShowCluster,
 )
 from rainbow_protocol.messages.common import Error
@@ -39,7 +40,7 @@ A = TypeVar("A", bound=Answer)
 
 
 class Administration:
-    """Nothing here is repeated when the connection breaks: what was told only once would be lost.
+    """What comes and goes is not repeated when the connection breaks: what was told only once would be lost.
 
     What the daemon had no time to read is asked for again a few times; `on_busy` is told in how many seconds.
     """
@@ -87,6 +88,14 @@ class Administration:
         except ValidationError as cause:
             raise invalid(cause, _NAMES) from None
         await self._link.call(request, Done, repeatable=False)
+
+    async def set_state(self, cluster: str, keys: Mapping[str, Any], unset: Sequence[str]) -> None:
+        try:
+            request = SetState(id=0, cluster=cluster, keys=dict(keys), unset=list(unset))
+        except ValidationError as cause:
+            hint = f"A key has letters, digits and _; a value is a number, true, false or a line of text. {_NAMES}"
+            raise invalid(cause, hint) from None
+        await self._link.call(request, Done)  # the same again changes nothing, so it may be repeated
 
     async def _with_document(self, request: Request, document: Source, on_progress: Progress | None) -> Registered:
         begin = None if isinstance(document, Path) or not document.seekable() else document.tell()

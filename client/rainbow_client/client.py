@@ -1,26 +1,23 @@
 """The SDK: everything a user can ask of Rainbow, as methods of one asynchronous client."""
 
-import asyncio
-import uuid
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Self
-
-from pydantic import ValidationError
+from typing import Any, Self
 
 from rainbow_client.administration import Administration, cluster_graph, show_cluster
+from rainbow_client.arrays import job_names
 from rainbow_client.config import Config
 from rainbow_client.document import Progress, Source
-from rainbow_client.errors import InvalidRequest, Refused, UnknownJob
-from rainbow_client.following import follow_events, follow_output
+from rainbow_client.errors import Refused, UnknownJob
+from rainbow_client.finding import Found, cancel, find, list_jobs
+from rainbow_client.following import follow_events, follow_output, wait_for_all
 from rainbow_client.link import Link
 from rainbow_client.output import Output
-from rainbow_client.requests import batches, invalid, job_ids, job_request, pages
-from rainbow_protocol import limits
-from rainbow_protocol.job import TERMINAL_STATES, JobRequest, JobState, Totals
+from rainbow_client.requests import job_ids, job_request, with_changes
+from rainbow_client.submitting import submissions, submit_all
+from rainbow_protocol.job import JobRequest, JobState, Totals
 from rainbow_protocol.messages.client import (
-    Cancel,
-    CancelAnswer,
+    Array,
     CancelResult,
     ClusterInfo,
     Clusters,
@@ -28,22 +25,16 @@ from rainbow_protocol.messages.client import (
     Event,
     Explain,
     Explanation,
-    Jobs,
     JobStatus,
     ListClusters,
-    ListJobs,
     Registered,
     Satisfy,
     SatisfyAnswer,
-    Status,
-    Submission,
-    Submit,
     SubmitResult,
-    Submitted,
 )
+from rainbow_protocol.wishes import Wishes
 
 RETRY_S = 30.0
-SUBMIT_FRAMES_IN_FLIGHT = 4
 
 
 class Client:
@@ -116,9 +107,14 @@ class Client:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         clusters: Sequence[str] | None = None,
+        wishes: Wishes | None = None,
+        array: Array | str | None = None,
         key: str | None = None,
     ) -> SubmitResult:
-        """Submits one job: a command with counts, or a finished `JobRequest`. `Refused` if it is not taken."""
+        """Submits one job: a command with counts, or a finished `JobRequest`. `Refused` if it is not taken.
+
+        With an `array` (`"1-1000%50"`) it is submitted once for each index, and the result has the id of the whole.
+        """
         if not isinstance(job, JobRequest):
             job = job_request(
                 job,
@@ -132,91 +128,56 @@ class Client:
                 env=env,
                 clusters=clusters,
             )
-        [result] = await self.submit_many([job], None if key is None else [key])
+        if wishes is not None:
+            job = with_changes(job, wishes=wishes)
+        [result] = await self.submit_many([job], None if key is None else [key], [array])
         if result.error is not None:
             raise Refused(result.error.code, result.error.message, result.error.hint)
         return result
 
-    async def submit_many(self, jobs: Iterable[JobRequest], keys: Sequence[str] | None = None) -> list[SubmitResult]:
+    async def submit_many(
+        self,
+        jobs: Iterable[JobRequest],
+        keys: Sequence[str | None] | None = None,
+        arrays: Sequence[Array | str | None] | None = None,
+    ) -> list[SubmitResult]:
         """Submits any number of jobs; the results, errors among them, are in the order given.
 
         Each job gets a key of its own unless `keys` has one, so a repetition after a broken connection
         returns the first job instead of making a second.
         """
-        requests = list(jobs)
-        if keys is not None and len(keys) != len(requests):
-            raise InvalidRequest(f"{len(requests)} jobs were given with {len(keys)} keys", "Give each job one key.")
-        try:
-            submissions = [
-                Submission(key=keys[position] if keys is not None else uuid.uuid4().hex, request=request)
-                for position, request in enumerate(requests)
-            ]
-        except ValidationError as cause:
-            raise invalid(cause) from None
-        gate = asyncio.Semaphore(SUBMIT_FRAMES_IN_FLIGHT)
+        return await submit_all(self._link, submissions(jobs, keys, arrays))
 
-        async def send(batch: list[Submission]) -> list[SubmitResult]:
-            async with gate:
-                answer = await self._link.call(Submit(id=0, items=batch), Submitted)
-            if len(answer.items) != len(batch):
-                raise Refused("internal", f"the daemon answered {len(answer.items)} of {len(batch)} jobs")
-            return answer.items
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(send(batch)) for batch in batches(submissions)]
-        except BaseExceptionGroup as failures:
-            raise failures.exceptions[0] from None
-        return [result for task in tasks for result in task.result()]
+    async def find(self, names: str | Iterable[str]) -> list[Found]:
+        """What these names stand for: jobs, arrays (`whole`), members of arrays (`ARRAY[7]`, `ARRAY_7`)."""
+        return await find(self._link, names)
 
     async def status(self, jobs: str | Iterable[str]) -> list[JobStatus]:
-        """The state of these jobs, in the order given; `UnknownJob` if one does not exist."""
-        found: list[JobStatus] = []
-        unknown: list[str] = []
-        for page in pages(job_ids(jobs)):
-            answer = await self._link.call(Status(id=0, jobs=page), Jobs)
-            found += answer.items
-            unknown += answer.unknown
-        if unknown:
-            raise UnknownJob(unknown, found)
-        return found
+        """The state of these jobs, in the order given, of an array's all; `UnknownJob` if one does not exist."""
+        try:
+            return [one for each in await find(self._link, jobs) for one in each.jobs]
+        except UnknownJob as unknown:
+            raise UnknownJob(unknown.jobs, [one for each in unknown.found for one in each.jobs]) from None
 
     async def jobs(
-        self, *, states: Sequence[JobState] | None = None, cluster: str | None = None, limit: int = 100
+        self,
+        *,
+        states: Sequence[JobState] | None = None,
+        cluster: str | None = None,
+        array: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> list[JobStatus]:
-        """The newest jobs first, at most `limit`."""
-        found: list[JobStatus] = []
-        before: str | None = None
-        while len(found) < limit:
-            page = min(limit - len(found), limits.JOBS_PAGE_MAX)
-            try:
-                request = ListJobs(
-                    id=0, states=list(states) if states else None, cluster=cluster, before=before, limit=page
-                )
-            except ValidationError as cause:
-                raise invalid(cause) from None
-            answer = await self._link.call(request, Jobs)
-            found += answer.items
-            if len(answer.items) < page:
-                break
-            before = answer.items[-1].job
-        return found
+        """The newest jobs first, at most `limit`; those older than `before`, and of `array`, if that is given."""
+        return await list_jobs(self._link, states=states, cluster=cluster, array=array, before=before, limit=limit)
 
     async def cancel(self, jobs: str | Iterable[str]) -> list[CancelResult]:
         """Asks that these jobs end; `UnknownJob` names those that do not exist, after the others were cancelled."""
-        results: list[CancelResult] = []
-        unknown: list[str] = []
-        for page in pages(job_ids(jobs)):
-            answer = await self._link.call(Cancel(id=0, jobs=page), CancelAnswer)
-            results += answer.items
-            unknown += answer.unknown
-        if unknown:
-            raise UnknownJob(unknown, results)
-        return results
+        return await cancel(self._link, jobs)
 
     async def explain(self, job: str) -> Explanation:
-        [job] = job_ids(job)
-        return await self._link.call(Explain(id=0, job=job), Explanation)
+        """Of one job; for an array, name one of its members."""
+        return await self._link.call(Explain(id=0, job=await self._one(job)), Explanation)
 
     async def satisfy(self, job: JobRequest) -> SatisfyAnswer:
         """Which clusters could hold this job, online or not, and why the others could not. Submits nothing."""
@@ -233,20 +194,7 @@ class Client:
         self, jobs: str | Iterable[str], on_end: Callable[[JobStatus], None] | None = None
     ) -> list[JobStatus]:
         """Returns when all these jobs have ended, with their states; `on_end` is told of each as it ends."""
-        ids = job_ids(jobs)
-        ended = {status.job: status for status in await self.status(ids) if status.state in TERMINAL_STATES}
-        if on_end is not None:
-            for status in ended.values():
-                on_end(status)
-        going = [job for job in ids if job not in ended]
-        if going:
-            async for event in follow_events(self._link, going, 0):
-                if event.state in TERMINAL_STATES and event.job not in ended:
-                    [status] = await self.status(event.job)
-                    ended[event.job] = status
-                    if on_end is not None:
-                        on_end(status)
-        return [ended[job] for job in ids]
+        return await wait_for_all(self._link, await self.status(jobs), on_end)
 
     def logs(
         self, job: str, *, follow: bool = False, on_away: Callable[[str], None] | None = None
@@ -295,6 +243,18 @@ class Client:
     async def delete_cluster(self, name: str, *, force: bool = False) -> None:
         """`Refused` while jobs are assigned to it, unless forced: they then count as lost."""
         await self._administration.delete_cluster(name, force)
+
+    async def set_state(self, cluster: str, keys: Mapping[str, Any] | None = None, unset: Sequence[str] = ()) -> None:
+        """Site keys of a cluster, such as `cost_per_node_hour`, that policies see beside those of its agent."""
+        await self._administration.set_state(cluster, keys or {}, unset)
+
+    async def _one(self, name: str) -> str:
+        """The id that a name stands for, which is asked for only if it is a member's."""
+        [known] = job_names(name)
+        if known.index is None:
+            return known.id
+        [found] = await find(self._link, name)
+        return found.jobs[0].job
 
     async def _link_for(self, cluster: str) -> Link:
         """Who has no token of a cluster may still look at it with the registration secret."""

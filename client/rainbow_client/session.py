@@ -21,6 +21,7 @@ from websockets.typing import Subprotocol
 
 from rainbow_client.errors import ConfigError, ConnectionFailed, Refused, SessionLost, Unauthorized
 from rainbow_client.feed import Feed
+from rainbow_client.identity import login_name
 from rainbow_protocol import CLIENT_PATH, SUBPROTOCOL, limits
 from rainbow_protocol.codec import encode, to_client
 from rainbow_protocol.errors import ProtocolError
@@ -56,7 +57,7 @@ class Session:
         session = cls(await _handshake(url, credential))
         try:
             async with asyncio.timeout(limits.HELLO_TIMEOUT_S):
-                answer = await session.ask(ClientHello(id=0, tokens=further_tokens))
+                answer = await session.ask(ClientHello(id=0, tokens=further_tokens, user=login_name()))
             if isinstance(answer, Error):
                 raise refusal(answer)
             if not isinstance(answer, ClientWelcome):

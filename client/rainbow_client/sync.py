@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -12,9 +12,11 @@ from rainbow_client.client import Client as AsyncClient
 from rainbow_client.config import Config
 from rainbow_client.document import Source
 from rainbow_client.errors import ConnectionFailed
+from rainbow_client.finding import Found
 from rainbow_client.output import Output
 from rainbow_protocol.job import JobRequest, JobState, Totals
 from rainbow_protocol.messages.client import (
+    Array,
     CancelResult,
     ClusterInfo,
     ClusterShown,
@@ -81,16 +83,30 @@ class Client:
     def submit(self, job: JobRequest | Sequence[str], **options: Any) -> SubmitResult:
         return self._run(self._opened.submit(job, **options))
 
-    def submit_many(self, jobs: Iterable[JobRequest], keys: Sequence[str] | None = None) -> list[SubmitResult]:
-        return self._run(self._opened.submit_many(jobs, keys))
+    def submit_many(
+        self,
+        jobs: Iterable[JobRequest],
+        keys: Sequence[str | None] | None = None,
+        arrays: Sequence[Array | str | None] | None = None,
+    ) -> list[SubmitResult]:
+        return self._run(self._opened.submit_many(jobs, keys, arrays))
+
+    def find(self, names: str | Iterable[str]) -> list[Found]:
+        return self._run(self._opened.find(names))
 
     def status(self, jobs: str | Iterable[str]) -> list[JobStatus]:
         return self._run(self._opened.status(jobs))
 
     def jobs(
-        self, *, states: Sequence[JobState] | None = None, cluster: str | None = None, limit: int = 100
+        self,
+        *,
+        states: Sequence[JobState] | None = None,
+        cluster: str | None = None,
+        array: str | None = None,
+        before: str | None = None,
+        limit: int = 100,
     ) -> list[JobStatus]:
-        return self._run(self._opened.jobs(states=states, cluster=cluster, limit=limit))
+        return self._run(self._opened.jobs(states=states, cluster=cluster, array=array, before=before, limit=limit))
 
     def cancel(self, jobs: str | Iterable[str]) -> list[CancelResult]:
         return self._run(self._opened.cancel(jobs))
@@ -113,6 +129,9 @@ class Client:
 
     def logs(self, job: str, *, follow: bool = False) -> Iterator[Output]:
         return self._iterate(lambda client: client.logs(job, follow=follow))
+
+    def set_state(self, cluster: str, keys: Mapping[str, Any] | None = None, unset: Sequence[str] = ()) -> None:
+        self._run(self._opened.set_state(cluster, keys, unset))
 
     def show_cluster(self, name: str) -> ClusterShown:
         return self._run(self._opened.show_cluster(name))

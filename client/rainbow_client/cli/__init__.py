@@ -24,6 +24,7 @@ COMMANDS = {
     "cancel": ("jobs", "Cancel jobs."),
     "explain": ("explain", "Tell why a job runs where it runs: who was asked, each bid, who won."),
     "clusters": ("clusters", "List the clusters that you may use; `clusters show NAME` tells all of one."),
+    "state": ("state", "Show, set or unset what policies see of a cluster."),
     "register": ("register", "Register a cluster or a subsystem with the daemon."),
     "delete": ("delete", "Delete a cluster or a subsystem."),
     "config": ("config", "Write the configuration of this command."),

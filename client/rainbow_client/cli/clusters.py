@@ -1,6 +1,7 @@
 """`rainbow clusters` and `rainbow clusters show`."""
 
 import sys
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from rainbow_client.cli.documents import cluster_document, shown_document
 from rainbow_client.cli.frame import Invocation, common_options, with_client
 from rainbow_client.cli.json_lines import print_json
 from rainbow_client.cli.screen import print_line, print_table, print_words, state_text
+from rainbow_client.cluster_words import forecast_words, state_rows
 from rainbow_protocol.amounts import amount_words, number_words
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def _list(invocation: Invocation) -> None:
         [
             (
                 cluster["name"],
-                state_text(cluster["state"]),
+                state_text("draining" if cluster["draining"] and cluster["state"] == "online" else cluster["state"]),
                 _number(cluster["nodes"]),
                 *(["-" if amount is None else number_words("memory", amount)] * known),
                 *(_number(number) for key in ("cores", "gpus") for number in (cluster[key], cluster["free"].get(key))),
@@ -106,8 +108,25 @@ async def _print_all(client: "Client", name: str) -> None:
 
 def _print_summary(shown: "ClusterShown") -> None:
     print_words(shown.name, "  ", state_text(shown.state), _described(shown))
-    if not shown.counts:
-        return
+    for line in _more(shown):
+        print_words(line)
+    if shown.counts:
+        _print_counts(shown)
+    if rows := state_rows(shown.keys):
+        print_line("")
+        print_table(["KEY", "VALUE"], rows)
+
+
+def _more(shown: "ClusterShown") -> Iterator[str]:
+    if shown.draining is not None:
+        yield f"Draining{': ' if shown.draining else ''}{shown.draining}. It takes no new jobs; those it has go on."
+    if shown.groups:
+        yield f"Groups {', '.join(shown.groups)}"
+    if words := forecast_words(shown.keys):
+        yield f"Forecasts {words}"
+
+
+def _print_counts(shown: "ClusterShown") -> None:
     print_line("")
     print_table(["TYPE", ">COUNT"], [(kind, number_words(kind, count)) for kind, count in shown.counts.items()])
     if shown.kinds:

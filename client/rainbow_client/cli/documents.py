@@ -7,7 +7,8 @@ from rainbow_protocol.messages.client import ClusterInfo, ClusterShown, Event, E
 
 
 def submit_document(result: SubmitResult) -> dict[str, Any]:
-    return {"job": result.job, "state": result.state, "duplicate": result.duplicate}
+    document: dict[str, Any] = {"job": result.job, "state": result.state, "duplicate": result.duplicate}
+    return document if result.jobs is None else document | {"jobs": result.jobs}
 
 
 def status_document(status: JobStatus) -> dict[str, Any]:
@@ -26,6 +27,9 @@ def status_document(status: JobStatus) -> dict[str, Any]:
         "native_id": status.native_id,
         "cancel_requested": status.cancel_requested,
         "command": status.command,
+        "user": status.user,
+        "array": status.array,
+        "array_index": status.array_index,
     }
 
 
@@ -59,6 +63,8 @@ def cluster_document(cluster: ClusterInfo) -> dict[str, Any]:
         "cores": known.get("core", 0) if known else None,
         "gpus": known.get("gpu", 0) if known else None,
         "free": cluster.free.model_dump() if cluster.free else {},
+        "draining": cluster.draining,
+        "keys": cluster.keys,
     }
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -100,43 +100,59 @@ def request_of(
     *,
     jobspec: str | None,
     format: str | None,  # noqa: A002 - the option's name
-    env: tuple[str, ...],
-    clusters: tuple[str, ...],
-    compat: str | None,
-    **given: Any,
+    **options: Any,
 ) -> JobRequest:
     """The job, from the command's words and its options. Tells on stderr what of a document is not used."""
     document = _document(words, jobspec, format)
-    variables = _variables(env)
-    only = [one.strip() for several in clusters for one in several.split(",")]
-    if compat is not None and compat == document:
-        raise InvalidRequest("--compat and the job cannot be the same document", "Give each a file of its own.")
-    requires: list[Requirement] = []
-    if compat is not None:
-        requires, warnings = read_compatibility(read_document(compat), _shown(compat))
-        tell_warnings(compat, warnings)
     if document is None:
-        counts = {name: given.pop(name) for name in _COUNTS}
-        counts = {name: number for name, number in counts.items() if number is not None}
+        changes = _changes(options)
+        counts = {name: options[name] for name in _COUNTS if options[name] is not None}
         with naming_options(_OPTIONS):
-            return job_request(words, **counts, **given, env=variables, clusters=only, requires=requires)
+            return job_request(words, **counts, **changes)
+    change = changing(options, document)
+    reading = read_jobspec(read_document(document), format=format, name=_shown(document))
+    tell_warnings(document, reading.warnings)
+    return change(reading.request)
+
+
+def changing(options: Mapping[str, Any], document: str) -> Callable[[JobRequest], JobRequest]:
+    """What the options say about a job that a document describes, or about each of those that it does."""
     for name in _COUNTS:
-        if given.pop(name) is not None:
+        if options[name] is not None:
             raise InvalidRequest(
                 f"{_OPTIONS[name]} cannot be given beside {_shown(document)}, which says itself what it needs",
                 "Change the document.",
             )
-    reading = read_jobspec(read_document(document), format=format, name=_shown(document))
-    tell_warnings(document, reading.warnings)
-    request = reading.request
-    with naming_options(_OPTIONS):
-        return with_changes(
-            request,
-            **given,
-            env={**request.env, **variables} if variables else None,
-            clusters=only or None,
-            requires=[*request.requires, *requires] if requires else None,
-        )
+    if options["compat"] is not None and options["compat"] == document:
+        raise InvalidRequest("--compat and the job cannot be the same document", "Give each a file of its own.")
+    changes = _changes(options)
+    env, requires, clusters = changes.pop("env"), changes.pop("requires"), changes.pop("clusters")
+
+    def change(request: JobRequest) -> JobRequest:
+        with naming_options(_OPTIONS):
+            return with_changes(
+                request,
+                **changes,
+                env={**request.env, **env} if env else None,
+                clusters=clusters or None,
+                requires=[*request.requires, *requires] if requires else None,
+            )
+
+    return change
+
+
+def _changes(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that say the same about a command and about a document."""
+    requires: list[Requirement] = []
+    if options["compat"] is not None:
+        requires, warnings = read_compatibility(read_document(options["compat"]), _shown(options["compat"]))
+        tell_warnings(options["compat"], warnings)
+    return {
+        **{name: options[name] for name in ("time_limit_s", "name", "cwd", "image")},
+        "env": _variables(options["env"]),
+        "clusters": [one.strip() for several in options["clusters"] for one in several.split(",")],
+        "requires": requires,
+    }
 
 
 def _document(words: Sequence[str], jobspec: str | None, format: str | None) -> str | None:  # noqa: A002

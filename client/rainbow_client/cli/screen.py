@@ -23,6 +23,7 @@ STATE_STYLES = {
     "pending": "yellow",
     "online": "green",
     "offline": "red",
+    "draining": "yellow",
     "yes": "green",
     "no": "yellow",
 }

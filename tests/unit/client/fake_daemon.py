@@ -107,6 +107,8 @@ class FakeDaemon:
             return [{"type": "submitted", "items": [self._submit(item["key"]) for item in request["items"]]}]
         if kind == "clusters":
             return [{"type": "cluster_list", "items": []}]
+        if kind == "list":
+            return [{"type": "jobs", "items": []}]
         if kind == "unwatch":
             return [{"type": "done"}]
         return [{"type": "error", "code": "unknown_type", "message": kind, "hint": "teach the fake"}]
