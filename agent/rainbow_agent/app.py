@@ -64,7 +64,7 @@ class Agent:
             self._fail,
             self._to_wall_s,
         )
-        self._machine = AgentMachine(machine_settings(settings, self._backend.totals()), site.state())
+        self._machine = AgentMachine(machine_settings(settings, self._backend.totals(), self._to_wall_s), site.state())
         self._control = Control(state_dir.path, site, site_file, self._site_changed, self._machine.keys_beneath)
         self._desk = OutputDesk(self._backend, self._phase_of)
         self._announcer = Announcer(self._backend.describe, self._tell_status, self._fail)

@@ -1,8 +1,13 @@
 """From the steady clock that the core reckons with to the wall's, which people and other machines read."""
 
 import time
+from collections.abc import Callable
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
+
+from rainbow_agent.core.hours import Calendar, LocalTime
 
 STEP_S = 1.0  # smaller differences are the two clocks' drift, and not worth a jump in the reports
 
@@ -22,3 +27,24 @@ class WallClock:
             log.warning("the wall clock jumped", seconds=round(offset_s - self._offset_s, 3))
             self._offset_s = offset_s
         return self._offset_s
+
+
+def zone(name: str) -> ZoneInfo:
+    """ValueError, in words, if this machine does not know it."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(
+            f"{name!r} is not a time zone that this machine knows, such as Europe/Berlin (package tzdata)"
+        ) from None
+
+
+def calendar(zone_name: str | None, to_wall_s: Callable[[], float]) -> Calendar:
+    """The site's days and hours; without a zone this machine's."""
+    place = None if zone_name is None else zone(zone_name)
+
+    def local(at: float) -> LocalTime:
+        there = datetime.fromtimestamp(at + to_wall_s(), place)
+        return LocalTime(there.weekday(), there.hour * 3600 + there.minute * 60 + there.second)
+
+    return local

@@ -10,8 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 from pydantic_settings import SettingsConfigDict
 
 from rainbow_agent.backends.launching import IMAGE
+from rainbow_agent.clock import zone
 from rainbow_agent.core.model import Totals
 from rainbow_agent.description import DescriptionError, survey
+from rainbow_agent.rules_config import RulesConfig
 from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
 from rainbow_protocol.resources import FieldName as Text
@@ -63,6 +65,8 @@ class AgentSettings(ServiceSettings):
     default_time_limit_s: float = Field(
         default=3600.0, gt=0, le=limits.TIME_LIMIT_S_MAX, description="expected of jobs without a limit; not enforced"
     )
+    rules: RulesConfig = Field(default_factory=RulesConfig, description="which jobs are answered No")
+    time_zone: str | None = Field(default=None, description="of hours in rules and prices; this machine's if absent")
     queue_max: int = Field(default=10_000, ge=1, le=QUEUE_MAX, description="jobs that may wait here")
 
     kill_grace_s: float = Field(default=10.0, ge=0, le=3600, description="between SIGTERM and SIGKILL")
@@ -81,6 +85,13 @@ class AgentSettings(ServiceSettings):
         if parts.scheme not in ("ws", "wss") or not parts.hostname:
             raise ValueError(f"{url!r} is not a ws:// or wss:// address such as ws://daemon.example.org:8642")
         return url
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_time_zone(cls, name: str | None) -> str | None:
+        if name is not None:
+            zone(name)
+        return name
 
     @model_validator(mode="after")
     def _one_secret(self) -> "AgentSettings":

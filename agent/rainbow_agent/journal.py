@@ -23,11 +23,11 @@ from rainbow_agent.core.effects import (
 )
 from rainbow_agent.core.model import Key, Shape, Share
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _SAVE_ATTEMPT = """
-INSERT INTO attempts (job, attempt, phase, shape, work, run, seq, place, assignment, since, cancel)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO attempts (job, attempt, phase, shape, work, run, seq, place, assignment, since, cancel, user)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (job, attempt) DO UPDATE SET phase = excluded.phase, work = excluded.work, run = excluded.run,
     seq = excluded.seq, assignment = excluded.assignment, since = excluded.since, cancel = excluded.cancel
 """
@@ -151,9 +151,17 @@ class Journal:
             db.execute("INSERT INTO meta VALUES ('agent_id', ?), ('boot_id', '')", (secrets.token_urlsafe(16),))
             db.execute("COMMIT")
         elif version < SCHEMA_VERSION:
-            # The tables are the same. An agent of version 1 would share the nodes of an exclusive job, and run the
-            # words that describe a program in place of the program: it must not read this file.
-            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+            self._migrate()
+
+    def _migrate(self) -> None:
+        """From version 1 to 2 the tables stayed the same. But an agent of version 1 would share the nodes of an
+        exclusive job, and run the words that describe a program in place of the program: it must not read this file.
+        """
+        db = self._db
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("ALTER TABLE attempts ADD COLUMN user TEXT NOT NULL DEFAULT ''")
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
 
     def _meta(self, key: str) -> str:
         found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -173,6 +181,7 @@ class Journal:
             orjson.dumps([tuple(share) for share in row.assignment]).decode(),
             row.since + self._to_wall_s(),
             int(row.cancel),
+            row.user,
         )
 
     def _row(
@@ -188,6 +197,7 @@ class Journal:
         assignment: str,
         since: float,
         cancel: int,
+        user: str,
     ) -> AttemptRow:
         return AttemptRow(
             key=Key(job, attempt),
@@ -200,6 +210,7 @@ class Journal:
             assignment=tuple(Share(node, tasks, tuple(gpus)) for node, tasks, gpus in orjson.loads(assignment)),
             since=since - self._to_wall_s(),
             cancel=bool(cancel),
+            user=user,
         )
 
 

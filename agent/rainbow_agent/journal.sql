@@ -18,6 +18,7 @@ CREATE TABLE attempts (
     assignment TEXT NOT NULL,
     since REAL NOT NULL,
     cancel INTEGER NOT NULL,
+    user TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (job, attempt)
 ) STRICT, WITHOUT ROWID;
 
@@ -33,4 +34,4 @@ CREATE TABLE reports (
     PRIMARY KEY (job, attempt, seq)
 ) STRICT, WITHOUT ROWID;
 
-PRAGMA user_version = 2;
+PRAGMA user_version = 3;

@@ -9,10 +9,10 @@ from rainbow_agent.core.bidder import No, Yes
 from rainbow_agent.core.model import Free, Key, Shape, Totals
 from rainbow_protocol import job as wire_job
 from rainbow_protocol.errors import ErrorCode
-from rainbow_protocol.limits import BATCH_ITEMS_MAX
+from rainbow_protocol.limits import BATCH_ITEMS_MAX, USER_CHARS_MAX
 from rainbow_protocol.messages import agent as wire
 from rainbow_protocol.messages.common import error
-from rainbow_protocol.wire import WireModel
+from rainbow_protocol.wire import WireModel, one_line
 
 T = TypeVar("T")
 Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Withdrawals | wire.Cancels | wire.Acks
@@ -25,9 +25,7 @@ Objection = Callable[[wire.Offer | wire_job.JobRequest], str | None]
 def command(message: Told, objection: Objection) -> c.Command:
     match message:
         case wire.Offers():
-            return c.Offers(
-                tuple(c.Offer(_key(item), _shape(item.shape), item.hold_s, objection(item)) for item in message.items)
-            )
+            return c.Offers(tuple(_offer(item, objection(item)) for item in message.items))
         case wire.Awards():
             return c.Awards(
                 tuple(
@@ -36,6 +34,7 @@ def command(message: Told, objection: Objection) -> c.Command:
                         _shape(item.request.shape),
                         item.request.model_dump_json(),
                         objection(item.request),
+                        item.request.queue,
                     )
                     for item in message.items
                 )
@@ -130,6 +129,18 @@ def _bid(key: Key, answer: Yes | No) -> wire.Bid:
     if isinstance(answer, Yes):
         return wire.Bid(job=key.job, attempt=key.attempt, answer="yes", eta_s=answer.eta_s, cost=answer.cost)
     return wire.Bid(job=key.job, attempt=key.attempt, answer="no", reason=answer.reason)
+
+
+def _offer(item: wire.Offer, objection: str | None) -> c.Offer:
+    return c.Offer(
+        _key(item),
+        _shape(item.shape),
+        item.hold_s,
+        objection,
+        waits_here=item.waits_here,
+        user=one_line(item.user)[:USER_CHARS_MAX],
+        queue=item.queue,
+    )
 
 
 def _key(ref: wire.AttemptRef) -> Key:

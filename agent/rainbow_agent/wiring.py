@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from rainbow_agent.backends.launching import LocalSettings
+from rainbow_agent.clock import calendar
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.core.machine import MachineSettings
 from rainbow_agent.core.model import Totals
@@ -10,12 +11,14 @@ from rainbow_agent.core.pricing import Prices
 from rainbow_agent.state_dir import StateDir
 
 
-def machine_settings(settings: AgentSettings, totals: Totals) -> MachineSettings:
+def machine_settings(settings: AgentSettings, totals: Totals, to_wall_s: Callable[[], float]) -> MachineSettings:
     return MachineSettings(
         totals,
         Prices(**settings.price.model_dump()),
         default_time_limit_s=settings.default_time_limit_s,
         queue_max=settings.queue_max,
+        rules=settings.rules.rules(),
+        calendar=calendar(settings.time_zone, to_wall_s),
     )
 
 

@@ -42,13 +42,24 @@ class Attempt:
     assignment: Assignment = ()
     since: float = 0.0
     cancel: bool = False
+    user: str = ""
     unacked: list[Report] = field(default_factory=list)
     told_at: float = float("-inf")  # the time in its latest report
 
     @classmethod
     def from_row(cls, row: AttemptRow) -> "Attempt":
         return cls(
-            row.key, row.phase, row.shape, row.work, row.run, row.seq, row.place, row.assignment, row.since, row.cancel
+            row.key,
+            row.phase,
+            row.shape,
+            row.work,
+            row.run,
+            row.seq,
+            row.place,
+            row.assignment,
+            row.since,
+            row.cancel,
+            row.user,
         )
 
     def row(self) -> AttemptRow:
@@ -63,6 +74,7 @@ class Attempt:
             assignment=self.assignment,
             since=self.since,
             cancel=self.cancel,
+            user=self.user,
         )
 
     def move(self, phase: Phase) -> None:

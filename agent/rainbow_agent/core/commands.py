@@ -10,7 +10,7 @@ From the site:     SiteChanged, which is on disk already
 from dataclasses import dataclass
 from typing import Literal
 
-from rainbow_agent.core.model import Key, Shape
+from rainbow_agent.core.model import Asked, Key, Shape
 from rainbow_agent.core.site_state import SiteState
 
 
@@ -36,6 +36,12 @@ class Offer:
     hold_s: float
     objection: str | None = None  # why the cluster would not run it, whatever is free
     waits_here: int | None = None  # an attempt of the same job in our own queue: when would that one start?
+    user: str = ""
+    queue: str | None = None
+
+    @property
+    def asked(self) -> Asked:
+        return Asked(self.shape, self.user, self.queue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ class Award:
     shape: Shape
     work: str
     objection: str | None = None
+    queue: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class AttemptRow:
     assignment: Assignment = ()
     since: float = 0.0  # when the run was launched
     cancel: bool = False  # asked for, and to be asked of the backend again after a restart
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

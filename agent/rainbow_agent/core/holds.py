@@ -2,14 +2,14 @@
 
 import heapq
 
-from rainbow_agent.core.model import Key, Shape
+from rainbow_agent.core.model import Asked, Key
 
 _COMPACT_AT = 64
 
 
 class Holds:
     def __init__(self) -> None:
-        self._held: dict[Key, tuple[Shape, float]] = {}
+        self._held: dict[Key, tuple[Asked, float]] = {}
         # Entries of holds that are gone stay in the heap until they come up or outnumber the living.
         self._lapses: list[tuple[float, Key]] = []
 
@@ -19,14 +19,14 @@ class Holds:
     def __contains__(self, key: Key) -> bool:
         return key in self._held
 
-    def add(self, key: Key, shape: Shape, until: float) -> None:
-        self._held[key] = (shape, until)
+    def add(self, key: Key, asked: Asked, until: float) -> None:
+        self._held[key] = (asked, until)
         heapq.heappush(self._lapses, (until, key))
         if len(self._lapses) > 2 * len(self._held) + _COMPACT_AT:
             self._lapses = [(until, key) for key, (_, until) in self._held.items()]
             heapq.heapify(self._lapses)
 
-    def take(self, key: Key) -> Shape | None:
+    def take(self, key: Key) -> Asked | None:
         held = self._held.pop(key, None)
         return None if held is None else held[0]
 

@@ -35,9 +35,9 @@ class Ledger:
             owner.told_at = report.at
         return attempts
 
-    def accept(self, award: Award) -> None:
+    def accept(self, award: Award, user: str) -> None:
         self._places += 1
-        attempt = Attempt(award.key, "accepted", award.shape, award.work, place=self._places)
+        attempt = Attempt(award.key, "accepted", award.shape, award.work, place=self._places, user=user)
         self.attempts[award.key] = self._changed[award.key] = attempt
 
     def save(self, attempt: Attempt) -> None:

@@ -17,10 +17,12 @@ from rainbow_agent.core import effects as e
 from rainbow_agent.core.attempts import INVENTORY, InvariantError
 from rainbow_agent.core.bidder import Bidder, No, Yes
 from rainbow_agent.core.holds import Holds
+from rainbow_agent.core.hours import Calendar, utc
 from rainbow_agent.core.ledger import Ledger
-from rainbow_agent.core.model import Free, Key, Totals
+from rainbow_agent.core.model import Asked, Free, Key, Totals
 from rainbow_agent.core.placement import why_never
 from rainbow_agent.core.pricing import Prices
+from rainbow_agent.core.rules import RuleBook, Rules
 from rainbow_agent.core.runs import STOPPING, Runs
 from rainbow_agent.core.schedule import Schedule
 from rainbow_agent.core.site_state import NO_KEYS, Keys, SiteState
@@ -33,6 +35,8 @@ class MachineSettings:
     prices: Prices = field(default_factory=Prices)
     default_time_limit_s: float = 3600.0
     queue_max: int = 10_000
+    rules: Rules = field(default_factory=Rules)
+    calendar: Calendar = utc
     keys: Keys = field(default_factory=lambda: NO_KEYS)  # told with the state, beneath the site's own
 
 
@@ -42,6 +46,7 @@ class AgentMachine:
     def __init__(self, settings: MachineSettings, site: SiteState | None = None) -> None:
         self._schedule = Schedule(settings.totals, settings.default_time_limit_s)
         self._bidder = Bidder(self._schedule, settings.prices, settings.queue_max)
+        self._rules = RuleBook(settings.rules, settings.totals, settings.calendar)
         self._ledger = Ledger()
         self._runs = Runs(self._ledger, self._schedule, self._bidder)
         self._holds = Holds()
@@ -116,7 +121,7 @@ class AgentMachine:
         for key in self._holds.take_lapsed(now):
             self._schedule.drop_hold(key)
         self._runs.launch_due(now)
-        if self._bidder.resume(now):
+        if self._bidder.resume(now) or self._rules.reopened(now):
             self._push.anyway()
         self._push.look(fit=self._unfit(now) is None)
         if self._welcomed and (state := self._push.take(now)) is not None:
@@ -124,7 +129,7 @@ class AgentMachine:
         return self._ledger.settle(send_reports=self._welcomed)
 
     def next_deadline(self) -> float | None:
-        deadlines = [self._holds.next_lapse(), self._bidder.paused_until]
+        deadlines = [self._holds.next_lapse(), self._bidder.paused_until, self._rules.look_again_at]
         if not self._runs.stopping:
             deadlines.append(self._schedule.retry_at())
         if self._welcomed:
@@ -204,12 +209,12 @@ class AgentMachine:
             return No("this attempt is already here")
         if self._holds.take(offer.key) is not None:
             self._schedule.drop_hold(offer.key)
-        objection = offer.objection or self._bidder.objection(offer.shape)
+        objection = offer.objection or self._rules.objection(offer.asked, now) or self._bidder.objection(offer.shape)
         if objection is not None:
             return No(objection)
         answer = self._bidder.price(offer.shape, self._schedule.hold(offer.key, offer.shape, now), now)
         if isinstance(answer, Yes):
-            self._holds.add(offer.key, offer.shape, now + offer.hold_s)
+            self._holds.add(offer.key, offer.asked, now + offer.hold_s)
         else:
             self._schedule.drop_hold(offer.key)
         return answer
@@ -218,7 +223,7 @@ class AgentMachine:
         if award.key in self._ledger.attempts:
             return e.AwardAnswer(award.key)  # it came twice, and is in the journal
         held = self._holds.take(award.key)
-        if held is not None and held != award.shape:
+        if held is not None and held.shape != award.shape:
             self._schedule.drop_hold(award.key)
             held = None
         refusal = self._objection_without_hold(award, now) if held is None else None
@@ -230,7 +235,7 @@ class AgentMachine:
             return e.AwardAnswer(award.key, refusal)
         if held is None:
             self._schedule.hold(award.key, award.shape, now)
-        self._ledger.accept(award)
+        self._ledger.accept(award, "" if held is None else held.user)
         return e.AwardAnswer(award.key)
 
     def _unfit(self, now: float) -> str | None:
@@ -239,7 +244,8 @@ class AgentMachine:
 
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
         """A bid that lapsed is still good if its promise costs nobody anything: it could start at once."""
-        objection = self._bidder.objection(award.shape)
+        asked = Asked(award.shape, queue=award.queue)
+        objection = self._rules.without_its_bid(asked, now) or self._bidder.objection(award.shape)
         if objection is None and self._schedule.earliest(award.shape, now).start > now:
             return "the bid has lapsed, and its place is taken"
         return objection

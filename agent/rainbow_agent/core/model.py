@@ -39,6 +39,15 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for what, as far as the daemon knows who; `queue` is one of the cluster's, if it matters."""
+
+    shape: Shape
+    user: str = ""
+    queue: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Totals:
     """The declared cluster: so many equal nodes."""
 

@@ -24,6 +24,7 @@ ROW = AttemptRow(
     assignment=(Share(0, 2, (0, 3)), Share(1, 1, (1,))),
     since=12.5,
     cancel=True,
+    user="anna",
 )
 REPORT = Report(KEY, 1, "running", 13.5, None, "", "4711")
 
@@ -134,12 +135,14 @@ def test_a_journal_from_the_future_is_refused(path: Path) -> None:
         Journal(path)
 
 
-def test_a_journal_of_the_version_before_is_read(path: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_journal_of_a_version_before_is_read(path: Path, version: int) -> None:
     journal = Journal(path)
     journal.commit([SaveAttempt(ROW)])
     old = '{"tasks": 3, "cores_per_task": 2, "gpus_per_task": 0, "nodes": null, "time_limit_s": null}'
     journal._db.execute("UPDATE attempts SET shape = ?", (old,))
-    journal._db.execute("PRAGMA user_version = 1")
+    journal._db.execute("ALTER TABLE attempts DROP COLUMN user")
+    journal._db.execute(f"PRAGMA user_version = {version}")
     journal.close()
     journal = Journal(path)
     [row], _ = journal.load()
