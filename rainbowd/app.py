@@ -19,8 +19,9 @@ from rainbow_protocol.service.notify import keep_watchdog_fed, notify
 from rainbowd import __version__
 from rainbowd.config import DaemonSettings
 from rainbowd.core.machine import Core
-from rainbowd.core.selection.earliest import Earliest
-from rainbowd.core.state import Settings
+from rainbowd.core.selection.base import Policy
+from rainbowd.core.state import Job, Settings
+from rainbowd.core.transitions import JobState
 from rainbowd.engine import Engine, steady_clock
 from rainbowd.net.auth import Credentials
 from rainbowd.net.describing import Describing
@@ -30,7 +31,9 @@ from rainbowd.net.router import Router
 from rainbowd.net.server import Server
 from rainbowd.net.services import Services
 from rainbowd.net.spool import SpoolFolder
+from rainbowd.net.submitting import with_members
 from rainbowd.net.watchers import Watchers
+from rainbowd.policies import Policies, PolicyRefusedError, Site
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.match import GraphMatcher
 from rainbowd.resources.model import ClassTable, UnreadableDescriptionError
@@ -53,6 +56,15 @@ def core_settings(settings: DaemonSettings) -> Settings:
         award_window_s=settings.award_window_s,
         restart_grace_s=settings.restart_grace_s,
         lost_after_s=settings.lost_after_s,
+        groups={name: frozenset(members) for name, members in settings.groups.items()},
+        policy_options=settings.policy_options,
+        choose_offline=settings.choose_offline,
+        site_keys_max=limits.STATE_KEYS_MAX,
+        move_gain_s=settings.move_gain_s,
+        move_gain_share=settings.move_gain_share,
+        moves_max=settings.moves_max,
+        move_pause_s=settings.move_pause_s,
+        move_asks_max=settings.move_asks_max,
         history_events_max=limits.HISTORY_EVENTS_MAX,
         reason_chars_max=limits.REASON_CHARS_MAX,
     )
@@ -76,14 +88,16 @@ async def run(settings: DaemonSettings) -> None:
 
 async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> None:
     stop = _stop_on_signals()
-    core = Core(core_settings(settings), GraphMatcher(), Earliest())
+    policies, site, default = _policies(settings)
+    core = Core(core_settings(settings), GraphMatcher(), default, policies.by_name())
     clock, table = steady_clock(), ClassTable()
     try:
         clusters = await repo.load_clusters(table.load)
     except UnreadableDescriptionError as cause:
         raise StartRefusedError(f"{settings.database}: {cause}; start the rainbowd that wrote it") from None
     jobs, retired = await repo.load_live_jobs(ask_of), await repo.load_retired()
-    restored = core.restore(clusters, jobs, clock(), _next_generations(retired))
+    ends = await _unfold_dependencies(repo, jobs)
+    restored = core.restore(clusters, jobs, clock(), _next_generations(retired), ends)
     credentials, watchers, pending = Credentials(secret, clusters), Watchers(), PendingAnswers()
     for one in retired:
         credentials.retire(one.token_hash, one.retired)
@@ -96,7 +110,18 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
     workshop = Workshop()
     describing = Describing(engine, repo, pending, workshop, table)
     services = Services(
-        engine, repo, credentials, watchers, pending, OutputRelay(), router.sessions, job_ids, describing, spools
+        engine,
+        repo,
+        credentials,
+        watchers,
+        pending,
+        OutputRelay(),
+        router.sessions,
+        job_ids,
+        describing,
+        spools,
+        policies,
+        site,
     )
     _calm_the_collector()
     engine_task = asyncio.create_task(engine.run(), name="engine")
@@ -124,6 +149,29 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         listener.close()
         await listener.wait_closed()
         _log.info("rainbowd has stopped")
+
+
+def _policies(settings: DaemonSettings) -> tuple[Policies, Site, Policy]:
+    """All that are installed, what the site says about them, and its default."""
+    allowed = None if settings.policies_allowed is None else frozenset(settings.policies_allowed)
+    site = Site(settings.policy, allowed, settings.policy_options)
+    try:
+        policies = Policies.installed()
+        return policies, site, policies.check(site)
+    except PolicyRefusedError as cause:
+        raise StartRefusedError(str(cause)) from None
+
+
+async def _unfold_dependencies(repo: Repo, jobs: Iterable[Job]) -> dict[str, JobState]:
+    """Arrays that live jobs come after stand for their members. Returns how those that are over ended."""
+    following = [job for job in jobs if job.wishes.after]
+    if not following:
+        return {}
+    named = {one.job for job in following for one in job.wishes.after}
+    members = await repo.members(sorted(named), None)
+    for job in following:
+        job.wishes = with_members(job.wishes, members)
+    return await repo.ends(sorted({one.job for job in following for one in job.wishes.after}))
 
 
 def _next_generations(retired: Iterable[RetiredCluster]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from pydantic_settings import SettingsConfigDict
 
 from rainbow_protocol.service.logs import LogFormat, LogLevel
 from rainbow_protocol.service.settings import ConfigError, ServiceSettings
+from rainbow_protocol.wishes import ClusterName, GroupName, OptionValue, PolicyName, StateKey
 
 _SECRET_CHARS_MIN = 16
 
@@ -27,6 +28,18 @@ class DaemonSettings(ServiceSettings):
     award_window_s: Annotated[float, Field(ge=0.1, le=600)] = 10.0
     restart_grace_s: Annotated[float, Field(ge=0, le=600)] = 3.0
     lost_after_s: Annotated[float, Field(ge=1)] = 24 * 3600.0
+    policy: PolicyName = Field(default="earliest", description="for jobs that name none")
+    policies_allowed: list[PolicyName] | None = Field(default=None, description="that jobs may name; all if absent")
+    policy_options: dict[PolicyName, dict[StateKey, OptionValue]] = Field(
+        default_factory=dict, description="the site's, by policy; a job's own go before them"
+    )
+    groups: dict[GroupName, list[ClusterName]] = Field(default_factory=dict, description="of clusters, for --group")
+    choose_offline: bool = Field(default=False, description="may `first` choose a cluster that is away?")
+    move_gain_s: Annotated[float, Field(ge=0)] = 60.0
+    move_gain_share: Annotated[float, Field(ge=0, le=1)] = 0.1
+    moves_max: Annotated[int, Field(ge=0, le=1_000)] = 10
+    move_pause_s: Annotated[float, Field(ge=0)] = 30.0
+    move_asks_max: Annotated[int, Field(ge=1, le=1_000)] = 8
 
     @field_validator("listen")
     @classmethod

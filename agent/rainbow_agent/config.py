@@ -6,36 +6,27 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
 from rainbow_agent.backends.launching import IMAGE
 from rainbow_agent.clock import zone
 from rainbow_agent.core.model import Totals
 from rainbow_agent.description import DescriptionError, survey
+from rainbow_agent.price_config import PriceConfig
+from rainbow_agent.price_function import PriceFunction, load
 from rainbow_agent.rules_config import RulesConfig
 from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
 from rainbow_protocol.resources import FieldName as Text
 from rainbow_protocol.service.logs import LogFormat, LogLevel
 from rainbow_protocol.service.settings import ConfigError, ServiceSettings, read_yaml
+from rainbow_protocol.wire import Line
 from rainbow_protocol.wishes import ClusterName
 
 LOCAL_NODES_MAX = 1_024  # the plan keeps every node's future
 QUEUE_MAX = 100_000
 LABELS_MAX = 256
-
-Price = Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)]
-
-
-class PriceList(BaseModel):
-    """In whatever unit the site counts; the daemon only compares."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    per_node_hour: Price = 0.0
-    per_core_hour: Price = 0.0
-    per_gpu_hour: Price = 0.0
 
 
 class AgentSettings(ServiceSettings):
@@ -61,7 +52,11 @@ class AgentSettings(ServiceSettings):
     queues: list[Text] = Field(default_factory=list, max_length=LABELS_MAX, description="that jobs may name")
     images: Literal["refuse", "ignore"] = Field(default="refuse", description="jobs with an image, if not contained")
     container_command: list[str] = Field(default_factory=list, max_length=limits.COMMAND_WORDS_MAX)
-    price: PriceList = PriceList()
+    price: PriceConfig = PriceConfig()
+    currency: Annotated[str, Line] | None = Field(
+        default=None, min_length=1, max_length=limits.CURRENCY_CHARS_MAX, description="that prices are told in"
+    )
+    price_function: str | None = Field(default=None, description="module:function, or a Python file, in its place")
     default_time_limit_s: float = Field(
         default=3600.0, gt=0, le=limits.TIME_LIMIT_S_MAX, description="expected of jobs without a limit; not enforced"
     )
@@ -141,6 +136,15 @@ class AgentSettings(ServiceSettings):
                 survey(self.nodes_json)
             except DescriptionError as cause:
                 raise ConfigError(f"nodes_json: {cause}") from None
+
+    def load_price_function(self) -> PriceFunction | None:
+        """ConfigError if it is named and is not there."""
+        if self.price_function is None:
+            return None
+        try:
+            return load(self.price_function)
+        except ValueError as cause:
+            raise ConfigError(f"price_function: {cause}") from None
 
     def read_secret(self) -> str:
         """The secret itself; ConfigError says in words why there is none."""

@@ -8,6 +8,7 @@ from rainbow_protocol import limits
 from rainbow_protocol.program import CommandWord, EnvText, Program, TaskCount, command_fits, env_fits
 from rainbow_protocol.resources import Constraint, FieldName, Needs, Requirement, Scalar, vertices
 from rainbow_protocol.wire import Line, WireModel
+from rainbow_protocol.wishes import ClusterName, Wishes
 
 JobState = Literal[
     "pending",
@@ -25,9 +26,6 @@ JobState = Literal[
 JOB_STATES: tuple[JobState, ...] = get_args(JobState)
 TERMINAL_STATES: frozenset[JobState] = frozenset({"completed", "failed", "cancelled", "rejected", "lost"})
 
-ClusterName = Annotated[
-    str, StringConstraints(pattern=limits.NAME_PATTERN, max_length=limits.NAME_CHARS_MAX, min_length=1)
-]
 SubsystemName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$", max_length=limits.NAME_CHARS_MAX),
@@ -93,6 +91,7 @@ class JobRequest(WireModel):
     queue: Annotated[str, Line] | None = Field(default=None, min_length=1, max_length=limits.RESOURCE_NAME_CHARS_MAX)
     dependencies: list[Dependency] = Field(default_factory=list, max_length=limits.DEPENDENCIES_MAX)
     parameters: dict[FieldName, Scalar] = Field(default_factory=dict, max_length=limits.PARAMETERS_MAX)
+    wishes: Wishes = Wishes()
 
     @model_validator(mode="after")
     def _needs_are_bounded(self) -> Self:
@@ -103,7 +102,8 @@ class JobRequest(WireModel):
     @model_validator(mode="after")
     def _detail_is_bounded(self) -> Self:
         # So that a request which came in a frame also fits into the frames that take it on.
-        if self.needs or self.requires or self.constraint or self.program or self.parameters or self.dependencies:
+        detailed = self.needs or self.requires or self.constraint or self.program
+        if detailed or self.parameters or self.dependencies or self.wishes.options:
             size = len(self.model_dump_json(exclude={"command", "env"}).encode())
             if size > limits.REQUEST_DETAIL_BYTES_MAX:
                 raise ValueError(f"what it asks for takes more than {limits.REQUEST_DETAIL_BYTES_MAX} bytes to say")

@@ -4,7 +4,7 @@ The promise kept here: at most one attempt of a job is ever told to start,
 unless the cluster itself hands the job back as never run.
 """
 
-from rainbowd.core import auctions
+from rainbowd.core import auctions, awards, moving, waiting
 from rainbowd.core.commands import AnswerItem, AwardsAnswered, Held, ReportItem, ReportsReceived
 from rainbowd.core.effects import Complain, SendAck, SendCancel, SendRelease, SendStart
 from rainbowd.core.state import Cluster, Job
@@ -31,7 +31,7 @@ def take_answers(turn: Turn, command: AwardsAnswered) -> None:
         return
     for item in command.items:
         job = turn.world.jobs.get(item.job)
-        if job is None or not auctions.holds(job, cluster, item.attempt):
+        if job is None or not awards.holds(job, cluster, item.attempt):
             if item.accept:
                 turn.emit(SendRelease(command.session, item.job, item.attempt))
         elif item.accept:
@@ -48,9 +48,12 @@ def _accepted(turn: Turn, job: Job, session: int) -> None:
         job.report_seq = 0
         job.failures = 0
         turn.record(job, "assigned", {"attempt": job.attempt, "cluster": job.cluster})
+        world, shape = turn.world, job.shape
+        world.ready.charge(job.user, shape.tasks * shape.cores_per_task * (shape.time_limit_s or 3600.0), turn.now)
+        moving.arm_late(turn, job)
         auction = turn.world.auctions.pop(job.id, None)
         if auction is not None:
-            auctions.release_bidders(turn, auction, keep=job.cluster)
+            awards.release_bidders(turn, auction, keep=job.cluster)
     if job.state in STARTED:
         turn.emit(SendStart(session, job.id, job.attempt))
 
@@ -61,7 +64,7 @@ def _refused(turn: Turn, job: Job, item: AnswerItem) -> None:
     turn.record(job, "refused", {"attempt": item.attempt, "cluster": cluster, "reason": reason}, detail=True)
     auction = turn.world.auctions[job.id]
     auction.bids = [bid for bid in auction.bids if bid.cluster != cluster]
-    auctions.award_next(turn, job, auction)
+    awards.award_next(turn, job, auction)
 
 
 def award_due(turn: Turn, job: Job, attempt: int) -> None:
@@ -76,13 +79,13 @@ def award_due(turn: Turn, job: Job, attempt: int) -> None:
     if session is not None:
         turn.emit(SendRelease(session, job.id, job.attempt))
     withdraw(turn, job, f"{name} was awarded the job and did not answer in time")
-    auctions.back_to_waiting(turn, job, unsettled=True)
+    waiting.after_failure(turn, job, unsettled=True)
 
 
 def withdraw(turn: Turn, job: Job, reason: str) -> None:
     """Take an award back before *start*. The caller decides when the next auction is."""
     cluster, attempt = job.cluster, job.attempt
-    auctions.drop(turn, job)
+    awards.drop(turn, job)
     _detach(turn, job)
     turn.move(job, Trigger.WITHDRAW, reason)
     turn.record(job, "refused", {"attempt": attempt, "cluster": cluster, "reason": reason}, detail=True)
@@ -103,7 +106,7 @@ def take_reports(turn: Turn, command: ReportsReceived) -> None:
         return
     for item in command.items:
         job = turn.world.jobs.get(item.job)
-        if job is not None and auctions.holds(job, cluster, item.attempt) and item.seq > job.report_seq:
+        if job is not None and awards.holds(job, cluster, item.attempt) and item.seq > job.report_seq:
             _report(turn, job, item, command.session)
         # What is old or stale is acknowledged too: the agent must be able to stop repeating it.
         turn.emit(SendAck(command.session, item.job, item.attempt, item.seq))
@@ -129,6 +132,8 @@ def _report(turn: Turn, job: Job, item: ReportItem, session: int) -> None:
     elif item.event != "queued":
         job.exit_code = item.exit_code
     turn.move(job, trigger, item.reason)
+    if item.event != "queued":
+        moving.drop(turn, job)  # it runs, or is over: it goes nowhere else
     data = {"attempt": job.attempt, "cluster": cluster, "at_cluster": item.at}
     if item.event in ("queued", "running"):
         turn.record(job, item.event, data | {"native_id": job.native_id, "reason": item.reason})
@@ -138,16 +143,18 @@ def _report(turn: Turn, job: Job, item: ReportItem, session: int) -> None:
 
 def _returned(turn: Turn, job: Job, item: ReportItem) -> None:
     """The cluster gives the job back and vouches that it never ran: it may be started elsewhere."""
-    data = {"attempt": job.attempt, "cluster": job.cluster, "reason": item.reason}
+    cluster = job.cluster
+    data = {"attempt": job.attempt, "cluster": cluster, "reason": item.reason}
     if job.cancel_requested:
         turn.move(job, Trigger.CANCEL, "cancelled by the user before it ran")
         turn.record(job, "cancelled", data | {"exit_code": None, "reason": job.reason})
         return
     _detach(turn, job)
-    job.assigned_at = job.native_id = None
+    job.assigned_at = job.native_id = job.promised_at = None
     turn.move(job, Trigger.RETURN, item.reason)
     turn.record(job, "returned", data)
-    auctions.make_ready(turn, job)
+    if not moving.given_back(turn, job, cluster or ""):
+        waiting.make_ready(turn, job)
 
 
 # --- a cluster that comes back --------------------------------------------
@@ -158,7 +165,7 @@ def reconcile(turn: Turn, cluster: Cluster, session: int, inventory: "list[Held]
     seen: set[str] = set()
     for held in inventory:
         job = turn.world.jobs.get(held.job)
-        if job is None or not auctions.holds(job, cluster.name, held.attempt) or job.state not in STARTED:
+        if job is None or not awards.holds(job, cluster.name, held.attempt) or job.state not in STARTED:
             _stale(turn, held, session)
             continue
         seen.add(job.id)
@@ -192,6 +199,7 @@ def lose_all(turn: Turn, cluster: Cluster) -> None:
 
 
 def lose(turn: Turn, job: Job, reason: str) -> None:
+    moving.drop(turn, job)
     turn.move(job, Trigger.LOSE, reason)
     data = {"attempt": job.attempt, "cluster": job.cluster, "exit_code": None, "reason": reason}
     turn.record(job, "lost", data)

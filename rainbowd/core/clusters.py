@@ -1,8 +1,9 @@
 """Clusters come online, change and go away."""
 
-from rainbowd.core import assignments, auctions, descriptions
-from rainbowd.core.commands import AgentGone, AgentReady, AgentState
-from rainbowd.core.effects import EndSession, SendWelcome
+from rainbowd.core import assignments, auctions, descriptions, moving, waiting
+from rainbowd.core.commands import AgentGone, AgentReady, AgentState, SetState
+from rainbowd.core.effects import EndSession, SaveCluster, SendWelcome, Settled
+from rainbowd.core.selection.base import NO_FACTS
 from rainbowd.core.state import Cluster
 from rainbowd.core.transitions import STARTED, JobState
 from rainbowd.core.turn import Turn
@@ -27,14 +28,15 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
     world.sessions[command.session] = cluster.name
     cluster.session = command.session
     cluster.agent_id = command.agent_id
-    cluster.free = command.free
+    _take_state(cluster, command)
     # Counts say less than a graph does: they describe a cluster only as long as nothing else does.
     if cluster.form in (None, "totals") and cluster.digest != command.totals.digest:
         descriptions.take(turn, cluster, command.totals)
     send_graph = command.digest is not None and command.digest != cluster.digest
     turn.emit(SendWelcome(command.session, cluster.name, send_graph))
     assignments.reconcile(turn, cluster, command.session, list(command.inventory))
-    auctions.wake(turn, cluster, described=True)
+    waiting.wake(turn, cluster, described=True)
+    moving.freed(turn, cluster)
     auctions.open_ready(turn)
 
 
@@ -51,17 +53,20 @@ def leave(turn: Turn, cluster: Cluster) -> None:
     if cluster.session is not None:
         del world.sessions[cluster.session]
     cluster.session = None
-    cluster.free = None
+    cluster.free = cluster.draining = None
+    cluster.facts = NO_FACTS
+    cluster.restate()
     cluster.offline_since = turn.now
     started = False
     for job_id in sorted(cluster.jobs):
         job = world.jobs[job_id]
         if job.state is JobState.AWARDED:
             assignments.withdraw(turn, job, f"the session of {cluster.name} ended before it had accepted")
-            auctions.make_ready(turn, job)
+            waiting.make_ready(turn, job)
         elif job.state in STARTED:
             started = True
             turn.record(job, "disconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
+    moving.cluster_gone(turn, cluster.name)
     auctions.bidder_gone(turn, cluster.name)
     if started and not cluster.lost_armed:
         cluster.lost_armed = True
@@ -87,6 +92,34 @@ def agent_state(turn: Turn, command: AgentState) -> None:
     name = turn.world.sessions.get(command.session)
     if name is not None:
         cluster = turn.world.clusters[name]
-        cluster.free = command.free
-        auctions.wake(turn, cluster)
+        _take_state(cluster, command)
+        if cluster.draining is None:
+            waiting.wake(turn, cluster)
+            auctions.open_ready(turn)  # who is with nobody yet goes first
+            moving.freed(turn, cluster)
         auctions.open_ready(turn)
+
+
+def set_state(turn: Turn, command: SetState) -> None:
+    cluster = turn.world.clusters.get(command.cluster)
+    if cluster is None:
+        words = f"there is no cluster {command.cluster!r}"
+        turn.emit(Settled(command.origin, command.cluster, "unknown_cluster", words))
+        return
+    keys = {name: value for name, value in cluster.site_keys.items() if name not in command.unset} | dict(command.keys)
+    limit = turn.world.settings.site_keys_max
+    if len(keys) > limit:
+        words = f"cluster {cluster.name!r} would have {len(keys)} keys of its site, and {limit} is the limit"
+        turn.emit(Settled(command.origin, cluster.name, "too_many", words))
+        return
+    cluster.site_keys = keys
+    cluster.restate()
+    turn.emit(SaveCluster(cluster))
+    turn.emit(Settled(command.origin, cluster.name))
+    waiting.wake(turn, cluster)
+    auctions.open_ready(turn)
+
+
+def _take_state(cluster: Cluster, command: AgentReady | AgentState) -> None:
+    cluster.free, cluster.facts, cluster.draining = command.free, command.facts, command.draining
+    cluster.restate()

@@ -1,10 +1,13 @@
 """Everything that can happen to the core, as frozen data. The edges make these; `machine` takes them."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rainbowd.core.selection.base import NO_FACTS, Facts
 from rainbowd.core.state import Shape
+from rainbowd.core.transitions import JobState
+from rainbowd.core.wishes import NO_WISHES, Wishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class Known:
     job: str
     state: str
     same: bool
+    array: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,14 @@ class NewJob:
     ask: Any = None  # for the matcher
     terms: bytes = b""  # for offers: what the request says beyond its shape
     deletions_seen: int = 0  # of clusters, when the grants were looked at
+    user: str = ""
+    wishes: Wishes = NO_WISHES
+    facts: Facts = field(default_factory=lambda: NO_FACTS)
+    array: str | None = None
+    array_index: int | None = None
+    array_at_once: int | None = None
+    array_begins: bool = False  # the first of its members
+    ends: Mapping[str, JobState] = field(default_factory=dict)  # of jobs that it comes after, as the disk has them
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,8 @@ class AgentReady:
     inventory: Sequence[Held]
     digest: str | None = None
     generation: int = 0
+    facts: Facts = field(default_factory=lambda: NO_FACTS)
+    draining: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +156,22 @@ class AgentGone:
 
 @dataclass(frozen=True, slots=True)
 class AgentState:
+    """`free` as the wire has it, for those who ask; `facts` the same and more by name, for policies."""
+
     session: int
     free: Any
+    facts: Facts = field(default_factory=lambda: NO_FACTS)
+    draining: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SetState:
+    """Keys of the site's own; `unset` ones are forgotten."""
+
+    origin: Origin
+    cluster: str
+    keys: Facts
+    unset: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +182,8 @@ class BidItem:
     eta_s: float
     cost: float
     reason: str
+    eta_low_s: float | None = None
+    eta_high_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +241,7 @@ Command = (
     | AgentReady
     | AgentGone
     | AgentState
+    | SetState
     | BidsReceived
     | AwardsAnswered
     | ReportsReceived

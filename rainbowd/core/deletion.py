@@ -1,6 +1,6 @@
 """A cluster is deleted: its session, its bids, its jobs and its name end here; its users keep sight of their jobs."""
 
-from rainbowd.core import assignments, auctions, clusters, grants
+from rainbowd.core import assignments, auctions, clusters, grants, waiting
 from rainbowd.core.commands import DeleteCluster
 from rainbowd.core.effects import EndSession, RetireCluster, Settled
 from rainbowd.core.state import Cluster
@@ -46,7 +46,7 @@ def _retire(turn: Turn, cluster: Cluster) -> None:
         if name in job.grants:
             job.grants = tuple(retired if grant == name else grant for grant in job.grants)
             if job.id in world.waiting:
-                auctions.make_ready(turn, job)
+                waiting.make_ready(turn, job)
     turn.emit(RetireCluster(name, cluster.generation, retired, cluster.secret_hash, cluster.token_hash, turn.now))
 
 

@@ -1,6 +1,6 @@
 """Clusters become known, and what is known of their resources changes."""
 
-from rainbowd.core import auctions
+from rainbowd.core import auctions, waiting
 from rainbowd.core.commands import DescribeCluster, Description, RegisterCluster
 from rainbowd.core.effects import SaveCluster, SaveDescription, Settled
 from rainbowd.core.state import Cluster
@@ -59,6 +59,7 @@ def _create(turn: Turn, command: RegisterCluster) -> None:
         offline_since=turn.now,
         generation=turn.world.generations.get(command.name, 0),
     )
+    cluster.restate()
     turn.world.clusters[cluster.name] = cluster
     if command.description is None:
         turn.emit(SaveCluster(cluster))
@@ -68,7 +69,7 @@ def _create(turn: Turn, command: RegisterCluster) -> None:
 
 def _replace(turn: Turn, cluster: Cluster, description: Description) -> None:
     take(turn, cluster, description)
-    auctions.wake(turn, cluster, described=True)
+    waiting.wake(turn, cluster, described=True)
     auctions.open_ready(turn)
 
 

@@ -69,6 +69,8 @@ class SendOffer:
     terms: bytes
     deadline_ms: int
     hold_s: float
+    user: str = ""
+    waits_here: int | None = None  # the attempt in that cluster's own queue that is asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,8 @@ class SendAward:
     job: str
     attempt: int
     payload: bytes
+    array: str | None = None
+    array_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,13 @@ class SendStart:
 
 @dataclass(frozen=True, slots=True)
 class SendRelease:
+    session: int
+    job: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendWithdraw:
     session: int
     job: str
     attempt: int
@@ -148,6 +159,7 @@ class SubmitOutcome:
     duplicate: bool = False
     code: str | None = None
     message: str = ""
+    array: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,5 +194,5 @@ class Settled:
 
 
 StoreEffect = SaveJob | SaveCluster | SaveDescription | RetireCluster | Happened
-AgentEffect = SendOffer | SendAward | SendStart | SendRelease | SendCancel | SendAck | SendWelcome
+AgentEffect = SendOffer | SendAward | SendStart | SendRelease | SendWithdraw | SendCancel | SendAck | SendWelcome
 Effect = StoreEffect | AgentEffect | EndSession | Complain | AnswerSubmit | AnswerCancel | Settled

@@ -32,14 +32,25 @@ def check(world: World) -> None:
             _must(set(auction.queue) <= set(world.clusters), f"{job.id} would ask a cluster that was deleted")
         if job.state is JobState.PENDING:
             _must(job.cluster is None, f"{job.id} is pending at {job.cluster}")
-            waits = job.id in world.waiting
-            _must(waits != job.is_ready, f"{job.id} is pending and on {'two lists' if waits else 'no list'}")
+            lists = (job.id in world.waiting) + (job.id in world.held) + job.is_ready
+            _must(lists == 1, f"{job.id} is pending and on {lists} lists")
         else:
             _must(job.id not in world.waiting, f"{job.id} is {job.state} and waiting")
+            _must(job.id not in world.held, f"{job.id} is {job.state} and held")
+        queued = job.state in (JobState.ASSIGNED, JobState.QUEUED)
+        _must((job.id in world.queued) == queued, f"{job.id} is {job.state} and on the wrong list of queues")
+        if job.id in world.moves:
+            _must(queued, f"{job.id} is {job.state} and others are asked about it")
+            _must(world.moves[job.id].auction.attempt > job.attempt, f"{job.id} would move to an old attempt")
         if job.state in TERMINAL:
             _must(job.finished_at is not None, f"{job.id} is over without an end")
     _must(world.open_auctions == offered, f"{world.open_auctions} open auctions, {offered} jobs offered")
     _must(set(world.auctions) <= set(world.jobs), "an auction outlived its job")
+    _must(set(world.moves) <= set(world.jobs), "a move outlived its job")
+    _must(set(world.held) | set(world.waiting) | set(world.queued) <= set(world.jobs), "a list outlived its job")
+    for array, line in world.arrays.items():
+        out = sum(job.is_out for job in world.jobs.values() if job.array == array)
+        _must(line.out == out, f"array {array} counts {line.out} members that are out, {out} are")
     _must(world.open_auctions <= world.settings.auctions_open_max, "more auctions than allowed")
     for cluster in world.clusters.values():
         if cluster.session is not None:

@@ -1,6 +1,8 @@
 """Submit and cancel: what users do to jobs."""
 
-from rainbowd.core import auctions
+from collections import Counter
+
+from rainbowd.core import auctions, awards, following, moving
 from rainbowd.core.commands import Cancel, Known, NewJob, Submit
 from rainbowd.core.effects import (
     AnswerCancel,
@@ -18,15 +20,16 @@ from rainbowd.core.turn import Turn
 def submit(turn: Turn, command: Submit) -> None:
     created: list[tuple[int, Job]] = []
     outcomes: list[SubmitOutcome | None] = []
+    arrays = Counter(item.array for item in command.items if item.array is not None)
     for position, item in enumerate(command.items):
         known = command.known.get(position)
-        outcome = _repeated(turn, item, known) or _deleted(turn, item) or _overloaded(turn)
+        outcome = _repeated(turn, item, known) or _deleted(turn, item) or _overloaded(turn, item, arrays)
         outcomes.append(outcome)
         if outcome is None:
             created.append((position, _create(turn, item)))
     auctions.open_ready(turn)
     for position, job in created:
-        outcomes[position] = SubmitOutcome(job.id, job.state)
+        outcomes[position] = SubmitOutcome(job.id, job.state, array=job.array)
     turn.emit(AnswerSubmit(command.origin, [outcome for outcome in outcomes if outcome is not None]))
 
 
@@ -36,13 +39,13 @@ def _repeated(turn: Turn, item: NewJob, known: Known | None) -> SubmitOutcome | 
         return None
     live = turn.world.jobs.get(turn.world.keys.get((item.owner, item.key), ""))
     if live is not None:
-        known = Known(live.id, live.state, live.payload == item.payload)
+        known = Known(live.id, live.state, live.payload == item.payload, live.array)
     if known is None:
         return None
     if not known.same:
         words = f"the key {item.key!r} belongs to job {known.job}, which asks for something else"
         return SubmitOutcome(None, None, code="key_reused", message=words)
-    return SubmitOutcome(known.job, known.state, duplicate=True)
+    return SubmitOutcome(known.job, known.state, duplicate=True, array=known.array)
 
 
 def _deleted(turn: Turn, item: NewJob) -> SubmitOutcome | None:
@@ -56,11 +59,15 @@ def _deleted(turn: Turn, item: NewJob) -> SubmitOutcome | None:
     return SubmitOutcome(None, None, code="unknown_cluster", message=f"cluster {gone[0]!r} has just been deleted")
 
 
-def _overloaded(turn: Turn) -> SubmitOutcome | None:
+def _overloaded(turn: Turn, item: NewJob, arrays: "Counter[str]") -> SubmitOutcome | None:
+    """An array is taken as a whole, or not at all: its first member needs room for all of those to come."""
     limit = turn.world.settings.live_jobs_max
-    if len(turn.world.jobs) < limit:
+    wanted = 1 if item.array is None else arrays[item.array]
+    if len(turn.world.jobs) + wanted <= limit and (item.array is None or item.array_begins or wanted == 0):
+        if item.array is not None:
+            arrays[item.array] = 0  # from here on its members need no room any more: they have it
         return None
-    return SubmitOutcome(None, None, code="overloaded", message=f"{limit} jobs are waiting or running already")
+    return SubmitOutcome(None, None, code="overloaded", message=f"there is no room beyond {limit} jobs that are alive")
 
 
 def _create(turn: Turn, item: NewJob) -> Job:
@@ -75,6 +82,12 @@ def _create(turn: Turn, item: NewJob) -> Job:
         submitted_at=turn.now,
         ask=item.ask,
         terms=item.terms,
+        user=item.user,
+        wishes=item.wishes,
+        facts=item.facts,
+        array=item.array,
+        array_index=item.array_index,
+        array_at_once=item.array_at_once,
     )
     world = turn.world
     world.jobs[job.id] = job
@@ -90,7 +103,10 @@ def _create(turn: Turn, item: NewJob) -> Job:
         "time_limit_s": shape.time_limit_s,
     }
     turn.record(job, "submitted", data)
-    auctions.make_ready(turn, job)
+    for before, state in item.ends.items():
+        if before not in world.jobs:
+            world.ended.setdefault(before, state)
+    following.admit(turn, job)
     return job
 
 
@@ -111,6 +127,7 @@ def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
             job.cancel_requested = True
             turn.save(job)
             turn.record(job, "cancel_requested", {})
+            moving.drop(turn, job)
         session = turn.world.clusters[job.cluster or ""].session
         if session is None:
             return CancelOutcome(
@@ -122,7 +139,7 @@ def _cancel(turn: Turn, job_id: str) -> CancelOutcome:
         session = turn.world.clusters[job.cluster or ""].session
         if session is not None:
             turn.emit(SendRelease(session, job.id, job.attempt))
-    auctions.drop(turn, job)
+    awards.drop(turn, job)
     turn.move(job, Trigger.CANCEL, "cancelled by the user before any cluster started it")
     turn.record(
         job,

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from rainbowd.core import assignments, auctions, clusters, deletion, descriptions, jobs
+from rainbowd.core import assignments, auctions, clusters, deletion, descriptions, following, jobs, moving, waiting
 from rainbowd.core.commands import (
     AgentGone,
     AgentReady,
@@ -15,6 +15,7 @@ from rainbowd.core.commands import (
     DescribeCluster,
     RegisterCluster,
     ReportsReceived,
+    SetState,
     Submit,
     Tick,
 )
@@ -29,38 +30,57 @@ ENDED_MAX = 10_000  # how many ends are remembered for those who ask a moment to
 
 
 class Core:
-    def __init__(self, settings: Settings, matcher: Matcher, policy: Policy) -> None:
-        self.world = World(settings, matcher, policy)
+    """`policy` is the site's; `policies` are all that jobs may name."""
+
+    def __init__(
+        self, settings: Settings, matcher: Matcher, policy: Policy, policies: Mapping[str, Policy] | None = None
+    ) -> None:
+        self.world = World(settings, matcher, policy, policies or {policy.name: policy})
 
     def restore(
-        self, known: Iterable[Cluster], live: Iterable[Job], now: float, generations: Mapping[str, int] | None = None
+        self,
+        known: Iterable[Cluster],
+        live: Iterable[Job],
+        now: float,
+        generations: Mapping[str, int] | None = None,
+        ends: Mapping[str, JobState] | None = None,
     ) -> list[Effect]:
         """Take up what the disk holds. Auctions and awards did not survive; started jobs wait for their clusters.
 
-        `generations` are those of names that were used before and may be used again.
+        `generations` are those of names that were used before and may be used again, `ends` how the jobs ended that
+        live ones come after.
         """
         turn = Turn(self.world, now)
         world = self.world
         world.generations = dict(generations or {})
         for cluster in known:
             cluster.offline_since = now
+            cluster.restate()
             world.clusters[cluster.name] = cluster
             world.revision = max(world.revision, cluster.revision)
         world.awaited = set(world.clusters)
         world.arm(now + world.settings.restart_grace_s, "grace", "")
+        world.ended.update(ends or {})
+        pending: list[Job] = []
         for job in live:
             world.jobs[job.id] = job
             if job.key is not None:
                 world.keys[job.owner, job.key] = job.id
             if job.state in STARTED and job.cluster is not None:
                 world.clusters[job.cluster].jobs.add(job.id)
+                following.count_out(world, job)
+                if job.state is not JobState.RUNNING:
+                    world.queued[job.id] = None
+                    moving.arm_late(turn, job)
                 continue
             if job.state is not JobState.PENDING:
                 # Not a step of the job's life but the end of ours: the attempt's number fences what is left of it.
                 job.state, job.cluster = JobState.PENDING, None
                 job.reason = "the daemon was restarted before the job was assigned"
                 turn.save(job)
-            auctions.make_ready(turn, job)
+            pending.append(job)
+        for job in pending:  # only now is known who else is there
+            following.admit(turn, job)
         for cluster in world.clusters.values():
             if cluster.jobs:
                 cluster.lost_armed = True
@@ -83,6 +103,8 @@ class Core:
                 jobs.cancel(turn, command)
             case AgentState():
                 clusters.agent_state(turn, command)
+            case SetState():
+                clusters.set_state(turn, command)
             case AgentReady():
                 clusters.agent_ready(turn, command)
             case AgentGone():
@@ -116,7 +138,7 @@ class Core:
     def _tick(self, turn: Turn) -> None:
         while (timer := self.world.due(turn.now)) is not None:
             if timer.kind == "grace":
-                auctions.grace_over(turn)
+                waiting.grace_over(turn)
             elif timer.kind == "lost":
                 clusters.lost_due(turn, timer.name)
             elif (job := self.world.jobs.get(timer.name)) is not None and job.state not in TERMINAL:
@@ -125,5 +147,9 @@ class Core:
                 elif timer.kind == "award":
                     assignments.award_due(turn, job, timer.number)
                 elif timer.kind == "retry":
-                    auctions.retry_due(turn, job)
+                    waiting.retry_due(turn, job)
+                elif timer.kind == "move":
+                    moving.due(turn, job, timer.number)
+                elif timer.kind == "late":
+                    moving.late_due(turn, job, timer.number)
         auctions.open_ready(turn)

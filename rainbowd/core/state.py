@@ -1,13 +1,16 @@
 """What the core remembers: jobs, clusters, auctions, and the settings it works under."""
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
 
+from rainbowd.core.line import Line
 from rainbowd.core.ports import Matcher
-from rainbowd.core.selection.base import Bid, Policy
+from rainbowd.core.selection.base import NO_FACTS, Bid, Facts, Policy
 from rainbowd.core.transitions import JobState
+from rainbowd.core.wishes import NO_WISHES, Wishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,15 @@ class Settings:
     live_jobs_max: int = 500_000
     history_events_max: int = 400
     reason_chars_max: int = 500
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    policy_options: Mapping[str, Facts] = field(default_factory=dict)  # the site's, by policy
+    site_keys_max: int = 64
+    choose_offline: bool = False  # may a policy that asks nobody choose a cluster that is away?
+    move_gain_s: float = 60.0  # a waiting job moves only if it starts so much sooner,
+    move_gain_share: float = 0.1  # and by so much of what it would still wait
+    moves_max: int = 10  # of one job; 0 switches moving off
+    move_pause_s: float = 30.0  # before another cluster is asked again about the same job
+    move_asks_max: int = 8  # jobs that are offered to a cluster which has become freer
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +68,14 @@ class Job:
     submitted_at: float
     ask: Any = None
     terms: bytes = b""
+    user: str = ""
+    wishes: Wishes = NO_WISHES
+    facts: Facts = field(default_factory=lambda: NO_FACTS)  # what policies may know of it
+    array: str | None = None
+    array_index: int | None = None
+    array_at_once: int | None = None
+    moves: int = 0
+    promised_at: float | None = None  # when the cluster that has it said that it would start
     state: JobState = JobState.PENDING
     attempt: int = 0
     cluster: str | None = None
@@ -68,7 +88,11 @@ class Job:
     cancel_requested: bool = False
     report_seq: int = 0
     history_len: int = 0
-    # What a restart may forget: how often auctions failed, and when the next one may be.
+    numbered: int = 0  # the highest number that an attempt, or a question about one, has had
+    # What a restart may forget: how often auctions failed, when the next one may be, what was said about moving.
+    asked_at: float = 0.0
+    stay_told: str = ""
+    is_out: bool = False  # has one of its array's places
     failures: int = 0
     not_before: float = 0.0
     retry_at: float | None = None
@@ -97,6 +121,11 @@ class Cluster:
     session: int | None = None
     agent_id: str | None = None
     free: Any = None
+    facts: Facts = field(default_factory=lambda: NO_FACTS)  # what is free, and the keys that its agent tells
+    site_keys: dict[str, Any] = field(default_factory=dict)  # set by the site's people
+    state: Facts = field(default_factory=lambda: NO_FACTS)
+    draining: str | None = None
+    missed: int = 0  # deadlines in a row
     offline_since: float = 0.0
     lost_armed: bool = False
     jobs: set[str] = field(default_factory=set)  # awarded to it and not yet over
@@ -104,6 +133,10 @@ class Cluster:
     @property
     def online(self) -> bool:
         return self.session is not None
+
+    def restate(self) -> None:
+        """What policies see of it. What the site's people say goes before what the agent tells."""
+        self.state = {**self.facts, "online": self.online, **self.site_keys}
 
 
 @dataclass(slots=True)
@@ -120,6 +153,29 @@ class Auction:
     deadline: float = 0.0  # of the round, then of the award
     silent: bool = False  # somebody let a deadline pass
     ranking: list[Bid] = field(default_factory=list)  # after selection: whom to try next
+    moved_from: str | None = None  # the cluster that gave the job back so that it can be awarded here
+
+
+@dataclass(slots=True)
+class Move:
+    """A job waits in a cluster's queue, and others are asked whether they would start it sooner.
+
+    `auction` is never the job's own: it becomes that only when the cluster has given the job back.
+    """
+
+    auction: Auction
+    here: Bid | None = None  # what the cluster says that has it
+    withdrawing: bool = False
+    gain_s: float = 0.0
+
+
+@dataclass(slots=True)
+class ArrayLine:
+    """The members of an array of which only so many may be out at a time."""
+
+    at_once: int
+    out: int = 0
+    held: deque[str] = field(default_factory=deque)
 
 
 class Timer(NamedTuple):
@@ -139,6 +195,7 @@ class World:
     settings: Settings
     matcher: Matcher
     policy: Policy
+    policies: Mapping[str, Policy] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     keys: dict[tuple[str, str], str] = field(default_factory=dict)
     clusters: dict[str, Cluster] = field(default_factory=dict)
@@ -150,8 +207,14 @@ class World:
     auctions: dict[str, Auction] = field(default_factory=dict)
     open_auctions: int = 0
     ended: dict[str, JobState] = field(default_factory=dict)  # how the latest ones ended, oldest first
-    ready: deque[str] = field(default_factory=deque)
+    ready: Line = field(default_factory=Line)
     waiting: dict[str, None] = field(default_factory=dict)  # pending and not ready, in order of arrival
+    held: dict[str, None] = field(default_factory=dict)  # pending, and not to be offered before other jobs got on
+    followers: dict[str, list[str]] = field(default_factory=dict)  # job → those held for it
+    arrays: dict[str, ArrayLine] = field(default_factory=dict)
+    stirred: deque[str] = field(default_factory=deque)  # began to run or ended: who follows them may be free to go
+    queued: dict[str, None] = field(default_factory=dict)  # at a cluster and not running, oldest first
+    moves: dict[str, Move] = field(default_factory=dict)
     over: list[str] = field(default_factory=list)  # ended since the last `forget_over`
     awaited: set[str] = field(default_factory=set)  # not back yet since the restart, and still within the grace
     timers: list[Timer] = field(default_factory=list)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rainbowd.core.grants import deleted_name
 from rainbowd.core.state import Cluster, Job, World
+from rainbowd.core.wishes import left_out
 
 
 @dataclass(slots=True)
@@ -43,6 +44,8 @@ def survey(world: World, job: Job) -> Survey:
         if cluster is None:
             if (gone := deleted_name(name)) is not None:
                 found.left_out[gone] = "was deleted"
+        elif (unwanted := left_out(job.wishes, name, world.settings.groups)) is not None:
+            found.left_out[name] = unwanted
         elif cluster.resources is None:
             found.undescribed.append(name)
             found.left_out[name] = "offline, and has not described its resources yet"

@@ -4,7 +4,9 @@ from typing import Any
 
 from rainbowd.core.effects import Effect, Happened, SaveJob
 from rainbowd.core.state import Job, World
-from rainbowd.core.transitions import TERMINAL, Trigger, after
+from rainbowd.core.transitions import TERMINAL, JobState, Trigger, after
+
+_QUEUED = frozenset({JobState.ASSIGNED, JobState.QUEUED})
 
 
 class Turn:
@@ -31,12 +33,21 @@ class Turn:
         """Take a legal step and have it saved. A job that ends here leaves every list it was on."""
         job.state = after(job.state, trigger)
         job.reason = reason[: self.world.settings.reason_chars_max]
+        world = self.world
+        if job.state in _QUEUED:
+            world.queued[job.id] = None
+        else:
+            world.queued.pop(job.id, None)
+        if job.state is JobState.RUNNING:
+            world.stirred.append(job.id)
         if job.state in TERMINAL:
             job.finished_at = self.now
-            self.world.waiting.pop(job.id, None)
+            world.stirred.append(job.id)
+            world.waiting.pop(job.id, None)
+            world.held.pop(job.id, None)
             if job.cluster is not None:
-                self.world.clusters[job.cluster].jobs.discard(job.id)
-            self.world.over.append(job.id)
+                world.clusters[job.cluster].jobs.discard(job.id)
+            world.over.append(job.id)
         self._changed[job.id] = job
 
     def record(self, job: Job, event: str, data: dict[str, Any], *, detail: bool = False) -> None:

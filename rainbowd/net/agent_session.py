@@ -1,6 +1,7 @@
 """The session of a cluster's agent: hello, inventory, then whatever happens, as commands for the engine."""
 
 import asyncio
+from dataclasses import replace
 
 import structlog
 from websockets.asyncio.server import ServerConnection
@@ -73,6 +74,8 @@ class AgentSession(Session):
         ready = commands.AgentReady(
             self.id, self.cluster, hello.agent_id, totals, hello.free, held, hello.graph, self._generation
         )
+        told = translate.state_facts(hello.free, dict(hello.keys))
+        ready = replace(ready, facts=told, draining=hello.draining)
         await self._engine.put(ready)
         return True
 
@@ -97,7 +100,7 @@ class AgentSession(Session):
             case wire.Reports():
                 await self._engine.put(translate.reports(self.id, message))
             case wire.ClusterState():
-                await self._engine.put(commands.AgentState(self.id, message.free))
+                await self._engine.put(translate.agent_state(self.id, message))
             case wire.GraphPart():
                 await self._graph.take_part(message)
             case wire.Output():

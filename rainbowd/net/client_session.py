@@ -1,6 +1,7 @@
 """The session of a user's program: its requests are answered one by one, as the disk has it or by the engine."""
 
 import asyncio
+import sqlite3
 from collections import defaultdict
 from collections.abc import Coroutine
 from itertools import count
@@ -15,13 +16,11 @@ from rainbow_protocol.codec import from_client
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.job import TERMINAL_STATES, JobState
 from rainbow_protocol.messages import client as wire
-from rainbow_protocol.messages.common import Error, Goodbye, error
-from rainbow_protocol.program import why_never
-from rainbow_protocol.resources import why_unreadable
+from rainbow_protocol.messages.common import Error, Goodbye
 from rainbowd import __version__
 from rainbowd.core import commands
 from rainbowd.core.state import Cluster
-from rainbowd.net import explaining, showing, translate
+from rainbowd.net import explaining, showing, submitting, translate
 from rainbowd.net.auth import Principal, Registrar, UserOf, UserOfDeleted
 from rainbowd.net.grants import Grants
 from rainbowd.net.registrar_desk import RegistrarDesk
@@ -42,6 +41,7 @@ class ClientSession(Session):
         self._services = services
         self._desk = RegistrarDesk(self, services) if isinstance(principal, Registrar) else None
         self._greeted = False
+        self._user = ""
         self._grants = Grants()
         principal = services.credentials.as_of_now(principal)
         if isinstance(principal, UserOf | UserOfDeleted):
@@ -107,7 +107,13 @@ class ClientSession(Session):
                 self._satisfy(message)
             case wire.DocumentPart():
                 await self._at_desk(message.id).take_part(message)
-            case wire.RegisterCluster() | wire.RegisterSubsystem() | wire.DeleteSubsystem() | wire.DeleteCluster():
+            case (
+                wire.RegisterCluster()
+                | wire.RegisterSubsystem()
+                | wire.DeleteSubsystem()
+                | wire.DeleteCluster()
+                | wire.SetState()
+            ):
                 self._at_desk(message.id).take(message)
             case wire.ClientHello():
                 self._hello(message)
@@ -124,6 +130,7 @@ class ClientSession(Session):
             else:
                 unknown.append(position)
         self._greeted = True
+        self._user = message.user or ""
         names = list(self._grants.in_order)
         self.send(wire.ClientWelcome(ref=message.id, version=__version__, clusters=names, unknown_tokens=unknown))
 
@@ -132,51 +139,43 @@ class ClientSession(Session):
     async def _submit(self, message: wire.Submit) -> None:
         if not self._grants.usable:
             raise ProtocolError(ErrorCode.NOT_ALLOWED, f"{_NO_CLUSTER}, so it may not submit jobs", message.id)
-        now = self._services.engine.clock()
-        refused: dict[int, wire.SubmitResult] = {}
-        items: list[commands.NewJob] = []
-        for position, submission in enumerate(message.items):
-            named = frozenset(submission.request.clusters or self._grants.usable)
-            if strange := sorted(named - self._grants.usable):
-                words = f"cluster {strange[0]!r} does not exist, or you have no token for it"
-                refused[position] = wire.SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, words))
-                continue
-            request = submission.request
-            if request.program is not None and (never := why_never(request.program, len(request.needs or ()))):
-                refused[position] = wire.SubmitResult(error=error(ErrorCode.INVALID, f"request.program: {never}"))
-                continue
-            if request.constraint is not None and (odd := why_unreadable(request.constraint)):
-                refused[position] = wire.SubmitResult(error=error(ErrorCode.INVALID, f"request.constraint: {odd}"))
-                continue
-            # A job belongs to the tokens of the clusters that it may go to, and to no others.
-            belongs_to = self._grants.owner(named)
-            job = self._services.job_ids.next(now)
-            items.append(translate.new_job(job, *belongs_to, submission, self._services.credentials.deletions))
+        items, parts = await submitting.unfolded(self._services, self._grants, self._user, message.items)
         origin = self._origin(message.id)
-        self._services.pending.keep_refused(origin, refused)
+        self._services.pending.keep_submit(origin, parts)
         await self._services.engine.put(commands.Submit(origin, items, {}))
 
+    async def _seen(self, named: list[str]) -> tuple[dict[str, sqlite3.Row], list[str]]:
+        """The jobs of these ids, the members for an array's, and the ids that are nobody's."""
+        repo, seeing = self._services.repo, self._grants.seeing
+        rows = await repo.find_jobs(named, seeing)
+        others = [job for job in named if job not in rows]
+        members = await repo.members(others, seeing) if others else {}
+        if members:
+            ids = [one for job in named for one in members.get(job, [job])]
+            rows = await repo.find_jobs(ids, seeing)
+            rows = {job: rows[job] for job in dict.fromkeys(ids) if job in rows}
+        return rows, [job for job in others if job not in members]
+
     async def _status(self, message: wire.Status) -> None:
-        rows = await self._services.repo.find_jobs(message.jobs, self._grants.seeing)
+        rows, unknown = await self._seen(message.jobs)
         online = self._services.online()
-        found = [translate.job_status(rows[job], online) for job in message.jobs if job in rows]
-        unknown = [job for job in message.jobs if job not in rows]
+        arrays = any(row["array"] is not None for row in rows.values())
+        ids = list(rows) if arrays else [job for job in message.jobs if job in rows]
+        found = [translate.job_status(rows[job], online) for job in ids]
         self.send(wire.Jobs(ref=message.id, items=found, unknown=unknown))
 
     async def _list(self, message: wire.ListJobs) -> None:
         rows = await self._services.repo.list_jobs(
-            self._grants.seeing, message.states, message.cluster, message.before, message.limit
+            self._grants.seeing, message.states, message.cluster, message.before, message.limit, message.array
         )
         online = self._services.online()
         self.send(wire.Jobs(ref=message.id, items=[translate.job_status(row, online) for row in rows]))
 
     async def _cancel(self, message: wire.Cancel) -> None:
-        rows = await self._services.repo.find_jobs(message.jobs, self._grants.seeing)
-        unknown = [job for job in message.jobs if job not in rows]
+        rows, unknown = await self._seen(message.jobs)
         origin = self._origin(message.id)
         self._services.pending.keep_cancel(origin, {job: row["state"] for job, row in rows.items()}, unknown)
-        known = tuple(dict.fromkeys(job for job in message.jobs if job in rows))
-        await self._services.engine.put(commands.Cancel(origin, known))
+        await self._services.engine.put(commands.Cancel(origin, tuple(rows)))
 
     async def _watch(self, message: wire.Watch) -> None:
         watchers, repo = self._services.watchers, self._services.repo

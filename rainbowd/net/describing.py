@@ -4,7 +4,7 @@ What is read depends on what is on disk at that time. Should that change before 
 """
 
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import count
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from rainbow_protocol import ids, limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.job import Totals
-from rainbowd.core.commands import DeleteCluster, DescribeCluster, Description, Origin, RegisterCluster
+from rainbowd.core.commands import DeleteCluster, DescribeCluster, Description, Origin, RegisterCluster, SetState
 from rainbowd.core.effects import Settled
 from rainbowd.engine import Engine
 from rainbowd.net import figures
@@ -162,6 +162,9 @@ class Describing:
 
     async def delete(self, session: int, cluster: str, *, force: bool) -> None:
         await self._ask(DeleteCluster(_origin(session), cluster, force))
+
+    async def set_state(self, session: int, cluster: str, keys: Mapping[str, Any], unset: Sequence[str]) -> None:
+        await self._ask(SetState(_origin(session), cluster, dict(keys), tuple(unset)))
 
     async def export(self, cluster: str) -> tuple[int, bytes]:
         """The whole graph as a compressed document, and the revision that it is of."""

@@ -3,7 +3,7 @@
 import asyncio
 
 from rainbow_protocol.messages.client import SubmitResult
-from rainbowd.core.commands import DeleteCluster, DescribeCluster, Origin, RegisterCluster
+from rainbowd.core.commands import DeleteCluster, DescribeCluster, Origin, RegisterCluster, SetState
 from rainbowd.core.effects import Settled
 from rainbowd.engine import Engine
 from rainbowd.net.session import Session
@@ -11,20 +11,30 @@ from rainbowd.net.session import Session
 
 class PendingAnswers:
     def __init__(self) -> None:
-        self._refused: dict[Origin, dict[int, SubmitResult]] = {}
+        self._submits: dict[Origin, list[SubmitResult | int]] = {}
         self._cancels: dict[Origin, tuple[dict[str, str], list[str]]] = {}
         self._unsettled: dict[Origin, asyncio.Future[Settled]] = {}
 
-    def keep_refused(self, origin: Origin, refused: dict[int, SubmitResult]) -> None:
-        if refused:
-            self._refused[origin] = refused
+    def keep_submit(self, origin: Origin, parts: list[SubmitResult | int]) -> None:
+        """For every submission, in order: what the edge refused it with, or how many jobs it became."""
+        if any(part != 1 for part in parts):
+            self._submits[origin] = parts
 
     def merge_submit(self, origin: Origin, answered: list[SubmitResult]) -> list[SubmitResult]:
-        """Put the edge's refusals back at their positions among the core's answers."""
-        refused = self._refused.pop(origin, {})
+        """Put the edge's refusals back at their positions among the core's answers; an array has one answer."""
+        parts = self._submits.pop(origin, None)
+        if parts is None:
+            return answered
         rest = iter(answered)
-        total = len(answered) + len(refused)
-        return [refused[position] if position in refused else next(rest) for position in range(total)]
+        merged: list[SubmitResult] = []
+        for part in parts:
+            if isinstance(part, SubmitResult):
+                merged.append(part)
+            elif part == 1:
+                merged.append(next(rest))
+            else:
+                merged.append(_as_one([next(rest) for _ in range(part)]))
+        return merged
 
     def keep_cancel(self, origin: Origin, states: dict[str, str], unknown: list[str]) -> None:
         self._cancels[origin] = (states, unknown)
@@ -32,7 +42,9 @@ class PendingAnswers:
     def cancel_states(self, origin: Origin) -> tuple[dict[str, str], list[str]] | None:
         return self._cancels.pop(origin, None)
 
-    async def settled(self, engine: Engine, command: RegisterCluster | DescribeCluster | DeleteCluster) -> Settled:
+    async def settled(
+        self, engine: Engine, command: RegisterCluster | DescribeCluster | DeleteCluster | SetState
+    ) -> Settled:
         """Hand a command in, and wait until what came of it is on disk."""
         future: asyncio.Future[Settled] = asyncio.get_running_loop().create_future()
         self._unsettled[command.origin] = future
@@ -49,6 +61,12 @@ class PendingAnswers:
 
     def forget(self, session: Session) -> None:
         """A session's requests in flight have nobody to answer any more."""
-        for kept in (self._refused, self._cancels):
+        for kept in (self._submits, self._cancels):
             for origin in [origin for origin in kept if origin.session == session.id]:
                 del kept[origin]
+
+
+def _as_one(members: list[SubmitResult]) -> SubmitResult:
+    """An array is taken or refused as a whole, so the first of its members speaks for all."""
+    first = members[0]
+    return first if first.error is not None else first.model_copy(update={"job": first.array, "jobs": len(members)})

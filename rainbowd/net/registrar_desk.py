@@ -19,7 +19,7 @@ from rainbowd.net.spool import Document, Spool, SpoolRefusedError
 
 _log = structlog.get_logger()
 _AT_WORK_MAX: Final = 8  # requests of one session
-Request = wire.RegisterCluster | wire.RegisterSubsystem | wire.DeleteSubsystem | wire.DeleteCluster
+Request = wire.RegisterCluster | wire.RegisterSubsystem | wire.DeleteSubsystem | wire.DeleteCluster | wire.SetState
 
 
 class RegistrarDesk:
@@ -59,7 +59,7 @@ class RegistrarDesk:
             words = f"{_AT_WORK_MAX} registrations of this session are under way"
             raise ProtocolError(ErrorCode.TOO_MANY, words, message.id)
         # The document leaves the desk here and now: the next one may come while it is read.
-        reference = None if isinstance(message, wire.DeleteSubsystem | wire.DeleteCluster) else message.document
+        reference = message.document if isinstance(message, wire.RegisterCluster | wire.RegisterSubsystem) else None
         document = None if reference is None else self._take_document(reference, message.id)
         task = asyncio.create_task(self._answer(message, document))
         self._work.add(task)
@@ -103,6 +103,8 @@ class RegistrarDesk:
                 await describing.detach(session, message.cluster, message.name)
             case wire.DeleteCluster():
                 await describing.delete(session, message.name, force=message.force)
+            case wire.SetState():
+                await describing.set_state(session, message.cluster, message.keys, message.unset)
         return wire.Done(ref=message.id)
 
     def _drop(self) -> None:

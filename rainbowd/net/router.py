@@ -35,6 +35,7 @@ _KINDS = {
     fx.SendAward: "awards",
     fx.SendCancel: "cancels",
     fx.SendRelease: "releases",
+    fx.SendWithdraw: "withdrawals",
     fx.SendOffer: "offers",
     fx.SendAck: "acks",
 }
@@ -162,12 +163,18 @@ def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item | bytes:
             "shape": shape,
             "deadline_ms": effect.deadline_ms,
             "hold_s": effect.hold_s,
+            "user": effect.user,
         }
+        if effect.waits_here is not None:
+            item["waits_here"] = effect.waits_here
         if effect.terms:  # a JSON object of its own: its content goes into this one
             return orjson.dumps(item)[:-1] + b"," + effect.terms[1:]
         return item
     if isinstance(effect, fx.SendAward):
-        return {"job": effect.job, "attempt": effect.attempt, "request": orjson.Fragment(effect.payload)}
+        award: Item = {"job": effect.job, "attempt": effect.attempt, "request": orjson.Fragment(effect.payload)}
+        if effect.array is not None:
+            award |= {"array": effect.array, "array_index": effect.array_index}
+        return award
     if isinstance(effect, fx.SendAck):
         return {"job": effect.job, "attempt": effect.attempt, "seq": effect.seq}
     if isinstance(effect, fx.SendWelcome):
@@ -201,4 +208,6 @@ def _weight(kind: str, item: Item | bytes) -> int:
 def _submit_result(outcome: fx.SubmitOutcome) -> SubmitResult:
     if outcome.code is not None:
         return SubmitResult(error=error(ErrorCode(outcome.code), outcome.message))
-    return SubmitResult(job=outcome.job, state=cast(WireState, outcome.state), duplicate=outcome.duplicate)
+    return SubmitResult(
+        job=outcome.job, state=cast(WireState, outcome.state), duplicate=outcome.duplicate, array=outcome.array
+    )

@@ -11,6 +11,7 @@ from rainbowd.net.relay import OutputRelay
 from rainbowd.net.session import Session
 from rainbowd.net.spool import SpoolFolder
 from rainbowd.net.watchers import Watchers
+from rainbowd.policies import Policies, Site
 from rainbowd.store.repo import Repo
 
 
@@ -26,6 +27,8 @@ class Services:
     job_ids: ids.JobIds
     describing: Describing
     spools: SpoolFolder
+    policies: Policies
+    site: Site
 
     def online(self) -> frozenset[str]:
         return frozenset(self.engine.core.world.sessions.values())

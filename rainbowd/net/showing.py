@@ -72,6 +72,8 @@ def summary(cluster: Cluster, ref: int) -> ClusterShown:
         described_by=cluster.described_by,
         described_at=cluster.described_at,
         free=cluster.free,
+        draining=cluster.draining,
+        keys=dict(cluster.state),
     )
     if model is None:
         return shown

@@ -6,8 +6,8 @@ from typing import Any, cast
 
 import orjson
 
-from rainbow_protocol import job as wire_job
 from rainbow_protocol import limits
+from rainbow_protocol.job import Free
 from rainbow_protocol.job import JobState as WireState
 from rainbow_protocol.messages import agent as wire
 from rainbow_protocol.messages.client import (
@@ -19,9 +19,11 @@ from rainbow_protocol.messages.client import (
     Submission,
 )
 from rainbowd.core import commands
+from rainbowd.core.selection.base import Facts
 from rainbowd.core.state import Cluster, Shape
 from rainbowd.core.transitions import STARTED, TERMINAL
 from rainbowd.net import figures
+from rainbowd.requested import facts_of, shape_of, wishes_of
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.terms import terms_of
 
@@ -29,7 +31,7 @@ from rainbowd.resources.terms import terms_of
 
 
 def new_job(
-    job_id: str, owner: str, grants: tuple[str, ...], submission: Submission, deletions_seen: int
+    job_id: str, owner: str, grants: tuple[str, ...], submission: Submission, deletions_seen: int, user: str = ""
 ) -> commands.NewJob:
     request = submission.request
     return commands.NewJob(
@@ -38,26 +40,49 @@ def new_job(
         grants=grants,
         key=submission.key,
         name=request.display_name,
-        shape=shape(request.shape),
+        shape=shape_of(request),
         payload=orjson.dumps(request.model_dump(exclude_defaults=True), option=orjson.OPT_SORT_KEYS),
         ask=ask_of(request),
         terms=terms_of(request),
         deletions_seen=deletions_seen,
-    )
-
-
-def shape(asked: wire_job.Shape) -> Shape:
-    return Shape(
-        asked.nodes, asked.tasks, asked.cores_per_task, asked.gpus_per_task, asked.time_limit_s, asked.exclusive
+        user=user,
+        wishes=wishes_of(request),
+        facts=facts_of(request),
     )
 
 
 def bids(session: int, message: wire.Bids) -> commands.BidsReceived:
     items = [
-        commands.BidItem(bid.job, bid.attempt, bid.answer == "yes", bid.eta_s or 0.0, bid.cost or 0.0, bid.reason)
+        commands.BidItem(
+            bid.job,
+            bid.attempt,
+            bid.answer == "yes",
+            bid.eta_s or 0.0,
+            bid.cost or 0.0,
+            bid.reason,
+            bid.eta_low_s,
+            bid.eta_high_s,
+        )
         for bid in message.items
     ]
     return commands.BidsReceived(session, items)
+
+
+def state_facts(free: Free | None, keys: dict[str, Any]) -> Facts:
+    """What an agent says of its cluster, by the names that policies know. Its own keys do not hide what is free."""
+    if free is None:
+        return keys
+    return keys | {
+        "nodes_free": free.nodes,
+        "cores_free": free.cores,
+        "gpus_free": free.gpus,
+        "jobs_queued": free.queued,
+        "jobs_running": free.running,
+    }
+
+
+def agent_state(session: int, message: wire.ClusterState) -> commands.AgentState:
+    return commands.AgentState(session, message.free, state_facts(message.free, dict(message.keys)), message.draining)
 
 
 def answers(session: int, message: wire.AwardAnswers) -> commands.AwardsAnswered:
@@ -105,6 +130,9 @@ def job_status(row: sqlite3.Row, online: frozenset[str]) -> JobStatus:
         reason=reason,
         cancel_requested=bool(row["cancel_requested"]),
         native_id=row["native_id"],
+        user=row["user"],
+        array=row["array"],
+        array_index=row["array_index"],
         submitted_at=row["submitted_at"],
         assigned_at=row["assigned_at"],
         started_at=row["started_at"],
@@ -130,6 +158,8 @@ def cluster_info(cluster: Cluster) -> ClusterInfo:
         resources=figures.totals(cluster),
         counts=figures.counts(cluster.resources),
         free=cluster.free,
+        draining=cluster.draining,
+        keys=dict(cluster.state),
     )
 
 

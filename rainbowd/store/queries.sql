@@ -6,8 +6,9 @@ INSERT INTO owners (owner, grants) VALUES (:owner, :grants) ON CONFLICT (owner) 
 -- name: save_job
 INSERT INTO jobs (
     id, owner, key, name, state, attempt, cluster, reason, exit_code, native_id,
-    submitted_at, assigned_at, started_at, finished_at, cancel_requested, report_seq, history_len
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    submitted_at, assigned_at, started_at, finished_at, cancel_requested, report_seq, history_len,
+    user, array, array_index, array_at_once, moves, promised_at
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state,
     attempt = excluded.attempt,
@@ -20,7 +21,9 @@ ON CONFLICT (id) DO UPDATE SET
     finished_at = excluded.finished_at,
     cancel_requested = excluded.cancel_requested,
     report_seq = excluded.report_seq,
-    history_len = excluded.history_len;
+    history_len = excluded.history_len,
+    moves = excluded.moves,
+    promised_at = excluded.promised_at;
 
 -- name: save_request
 INSERT INTO requests (job, request) VALUES (?, ?);
@@ -30,10 +33,11 @@ INSERT INTO history (job, seq, at, event, state, data) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: save_cluster
 INSERT INTO clusters (
-    name, registered_at, secret_hash, token_hash, form, described_by, described_at, digest, revision, generation
+    name, registered_at, secret_hash, token_hash, form, described_by, described_at, digest, revision, generation,
+    site_keys
 ) VALUES (
     :name, :registered_at, :secret_hash, :token_hash, :form, :described_by, :described_at, :digest, :revision,
-    :generation
+    :generation, :site_keys
 )
 ON CONFLICT (name) DO UPDATE SET
     resources = NULL,
@@ -41,7 +45,8 @@ ON CONFLICT (name) DO UPDATE SET
     described_by = excluded.described_by,
     described_at = excluded.described_at,
     digest = excluded.digest,
-    revision = excluded.revision;
+    revision = excluded.revision,
+    site_keys = excluded.site_keys;
 
 -- name: load_clusters
 SELECT clusters.*, descriptions.description
@@ -100,7 +105,7 @@ SELECT max(id) AS id FROM jobs;
 
 -- name: find_keys
 WITH wanted (owner, key) AS (VALUES :pairs)
-SELECT jobs.owner, jobs.key, jobs.id, jobs.state, requests.request
+SELECT jobs.owner, jobs.key, jobs.id, jobs.state, jobs.array, requests.request
 FROM wanted
 CROSS JOIN jobs ON jobs.owner = wanted.owner AND jobs.key = wanted.key
 JOIN requests ON requests.job = jobs.id;
@@ -120,11 +125,26 @@ WHERE jobs.id IN (
     WHERE owner IN (SELECT value FROM json_each(:owners))
         AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
         AND (:cluster IS NULL OR cluster = :cluster)
+        AND (:array IS NULL OR array = :array)
         AND id < coalesce(:before, '~')
     ORDER BY id DESC
     LIMIT :limit
 )
 ORDER BY jobs.id DESC;
+
+-- name: members
+-- Of these arrays, in the order of their indices.
+SELECT array, id FROM jobs
+WHERE array IN (SELECT value FROM json_each(:arrays)) AND owner IN (SELECT value FROM json_each(:owners))
+ORDER BY array, array_index;
+
+-- name: all_members
+SELECT array, id FROM jobs WHERE array IN (SELECT value FROM json_each(:arrays)) ORDER BY array, array_index;
+
+-- name: ends
+SELECT id, state FROM jobs
+WHERE id IN (SELECT value FROM json_each(:ids))
+    AND state NOT IN ('pending', 'offered', 'awarded', 'assigned', 'queued', 'running');
 
 -- name: load_history
 SELECT job, seq, at, event, state, data FROM history WHERE job = :job AND seq > :since ORDER BY seq LIMIT :limit;

@@ -18,6 +18,7 @@ from rainbow_protocol.job import JobRequest
 from rainbowd.core.commands import Known, NewJob
 from rainbowd.core.effects import Happened, RetireCluster, SaveCluster, SaveDescription, SaveJob, StoreEffect
 from rainbowd.core.state import Cluster, Job
+from rainbowd.core.transitions import JobState
 from rainbowd.store.db import DatabaseRefusedError, open_database, open_reader
 from rainbowd.store.queries import QUERIES
 from rainbowd.store.rows import cluster_row, job_row, owner_row, read_cluster, read_job
@@ -147,7 +148,7 @@ class Repo:
             rows = await self._writer.execute_fetchall(query, [value for pair in part for value in pair])
             found |= {(row["owner"], row["key"]): row for row in rows}
         return {
-            position: Known(row["id"], row["state"], row["request"].encode() == item.payload)
+            position: Known(row["id"], row["state"], row["request"].encode() == item.payload, row["array"])
             for position, item in enumerate(items)
             if item.key is not None and (row := found.get((item.owner, item.key))) is not None
         }
@@ -164,6 +165,7 @@ class Repo:
         cluster: str | None,
         before: str | None,
         limit: int,
+        array: str | None = None,
     ) -> list[sqlite3.Row]:
         parameters = {
             "owners": self._visible(grants),
@@ -171,8 +173,25 @@ class Repo:
             "cluster": cluster,
             "before": before,
             "limit": limit,
+            "array": array,
         }
         return list(await self._reader.execute_fetchall(QUERIES["list_jobs"], parameters))
+
+    async def members(self, arrays: Sequence[str], grants: frozenset[str] | None) -> dict[str, list[str]]:
+        """The jobs of each of these that is an array, in order; with `grants`, only what these open."""
+        parameters = {"arrays": orjson.dumps(list(arrays)).decode()}
+        if grants is not None:
+            parameters["owners"] = self._visible(grants)
+        name = "all_members" if grants is None else "members"
+        found: dict[str, list[str]] = {}
+        for row in await self._reader.execute_fetchall(QUERIES[name], parameters):
+            found.setdefault(row["array"], []).append(row["id"])
+        return found
+
+    async def ends(self, ids: Sequence[str]) -> dict[str, JobState]:
+        """How those of these jobs ended that are over."""
+        rows = await self._reader.execute_fetchall(QUERIES["ends"], {"ids": orjson.dumps(list(ids)).decode()})
+        return {row["id"]: JobState(row["state"]) for row in rows}
 
     async def load_history(self, job: str, since: int, limit: int) -> list[dict[str, Any]]:
         parameters = {"job": job, "since": since, "limit": limit}

@@ -7,8 +7,9 @@ from typing import Any
 import orjson
 
 from rainbow_protocol.job import JobRequest
-from rainbowd.core.state import Cluster, Job, Shape
+from rainbowd.core.state import Cluster, Job
 from rainbowd.core.transitions import JobState
+from rainbowd.requested import facts_of, shape_of, wishes_of
 from rainbowd.resources.classes import from_totals
 from rainbowd.resources.terms import terms_of
 
@@ -33,6 +34,12 @@ def job_row(job: Job) -> tuple[Any, ...]:
         job.cancel_requested,
         job.report_seq,
         job.history_len,
+        job.user,
+        job.array,
+        job.array_index,
+        job.array_at_once,
+        job.moves,
+        job.promised_at,
     )
 
 
@@ -44,7 +51,7 @@ def read_job(row: sqlite3.Row, ask_of: Callable[[JobRequest], Any]) -> Job:
         grants=tuple(orjson.loads(row["grants"])),
         key=row["key"],
         name=row["name"],
-        shape=Shape(**request.shape.model_dump()),
+        shape=shape_of(request),
         payload=row["request"].encode(),
         ask=ask_of(request),
         terms=terms_of(request),
@@ -61,6 +68,14 @@ def read_job(row: sqlite3.Row, ask_of: Callable[[JobRequest], Any]) -> Job:
         cancel_requested=bool(row["cancel_requested"]),
         report_seq=row["report_seq"],
         history_len=row["history_len"],
+        user=row["user"],
+        wishes=wishes_of(request),
+        facts=facts_of(request),
+        array=row["array"],
+        array_index=row["array_index"],
+        array_at_once=row["array_at_once"],
+        moves=row["moves"],
+        promised_at=row["promised_at"],
     )
 
 
@@ -80,6 +95,7 @@ def cluster_row(cluster: Cluster) -> dict[str, Any]:
         "digest": cluster.digest,
         "revision": cluster.revision,
         "generation": cluster.generation,
+        "site_keys": orjson.dumps(cluster.site_keys).decode(),
     }
 
 
@@ -100,4 +116,5 @@ def read_cluster(row: sqlite3.Row, load: Callable[[bytes], Any]) -> Cluster:
         digest=row["digest"],
         revision=row["revision"],
         generation=row["generation"],
+        site_keys=orjson.loads(row["site_keys"]),
     )

@@ -92,6 +92,8 @@ class AgentModel:
                     del self.journal[effect.job, effect.attempt]
             case fx.SendCancel():
                 self._cancel(effect)
+            case fx.SendWithdraw():
+                self._withdraw(effect)
             case fx.SendAck():
                 self._acked(effect)
 
@@ -99,6 +101,9 @@ class AgentModel:
         if self._clockwork.chance(0.05):
             return  # too busy to answer
         yes = self._clockwork.chance(0.8)
+        if offer.waits_here is not None:
+            entry = self.journal.get((offer.job, offer.waits_here))
+            yes = entry is not None and entry.phase == "started" and not entry.running
         # The hundreds of the ETA tell which attempt the bid is for: the judge checks that it counted for no other.
         eta = offer.attempt * 100 + self._clockwork.random.choice([0.0, 1.0, 5.0])
         cost = self._clockwork.random.choice([1.0, 2.0])
@@ -109,7 +114,7 @@ class AgentModel:
 
     def _push_state(self) -> None:
         if self.session is not None:
-            self._say(cmd.AgentState(self.session, None))
+            self._say(cmd.AgentState(self.session, None, {"cores_free": 100, "nodes_free": 3}))
 
     def _awarded(self, award: fx.SendAward) -> None:
         key = (award.job, award.attempt)
@@ -129,7 +134,7 @@ class AgentModel:
             return
         if self._clockwork.chance(0.5):
             self._report(start.job, start.attempt, entry, "queued")
-        delay = self._clockwork.random.uniform(0.0, 3.0)
+        delay = self._clockwork.random.uniform(0.0, 3.0) * self._clockwork.random.choice([1, 1, 5])
         self._clockwork.after(delay, lambda: self._run(start.job, start.attempt))
 
     def _run(self, job: str, attempt: int) -> None:
@@ -147,6 +152,7 @@ class AgentModel:
             return
         outcome = "cancelled" if entry.cancel else self._clockwork.random.choice(["completed", "failed"])
         self._report(job, attempt, entry, outcome)
+        self._push_state()
 
     def _cancel(self, cancel: fx.SendCancel) -> None:
         entry = self.journal.get((cancel.job, cancel.attempt))
@@ -155,6 +161,12 @@ class AgentModel:
         entry.phase, entry.cancel = "started", True
         if not entry.running:
             self._report(cancel.job, cancel.attempt, entry, "cancelled")
+
+    def _withdraw(self, withdraw: fx.SendWithdraw) -> None:
+        entry = self.journal.get((withdraw.job, withdraw.attempt))
+        waits = entry is not None and entry.phase == "started" and not entry.running
+        if entry is not None and waits and self._phase(entry) != "finished":
+            self._report(withdraw.job, withdraw.attempt, entry, "returned")
 
     def _report(self, job: str, attempt: int, entry: Entry, event: Any) -> None:
         code = {"completed": 0, "failed": 3}.get(event)

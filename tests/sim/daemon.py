@@ -9,11 +9,12 @@ from rainbowd.core.invariants import check
 from rainbowd.core.machine import Core
 from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings
-from rainbowd.core.transitions import STARTED, TERMINAL
+from rainbowd.core.transitions import STARTED, TERMINAL, JobState
 from tests.sim.clockwork import Clockwork
 from tests.totals import TotalsMatcher
 
-_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
+# What a restart may forget.
+_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out"}
 _KEPT = [field.name for field in fields(Job) if field.name not in _FORGOTTEN]
 
 
@@ -45,11 +46,15 @@ class Daemon:
         self.life += 1
         self.deletions_told = 0
         self.core = Core(self._settings, TotalsMatcher(), Earliest())
-        clusters = [replace(c, session=None, agent_id=None, free=None, jobs=set()) for c in self.disk_clusters.values()]
+        gone = {"session": None, "agent_id": None, "free": None, "draining": None, "missed": 0}
+        clusters = [replace(cluster, **gone, jobs=set()) for cluster in self.disk_clusters.values()]
         live = [on_disk(job) for job in self.disk_jobs.values() if job.state not in TERMINAL]
-        self._commit(self.core.restore(clusters, live, self._clockwork.now, self.generations))
+        self._commit(self.core.restore(clusters, live, self._clockwork.now, self.generations, self.ends()))
         check(self.core.world)
         self._arm()
+
+    def ends(self) -> dict[str, JobState]:
+        return {job.id: job.state for job in self.disk_jobs.values() if job.state in TERMINAL}
 
     def crash(self) -> None:
         self.up = False
@@ -134,6 +139,8 @@ class Daemon:
             assert job.attempt >= effect.attempt, "a start of an attempt that is not on disk"
             if job.attempt == effect.attempt and job.cluster is not None:
                 assert job.state in STARTED | TERMINAL, f"a start of a job that is {job.state} on disk"
+        elif isinstance(effect, fx.SendOffer) and self.disk_jobs[effect.job].state in STARTED:
+            pass  # quietly: nothing comes of it before the cluster that has the job has given it back
         elif isinstance(effect, fx.SendAward | fx.SendOffer):
             assert self.disk_jobs[effect.job].attempt >= effect.attempt, "a message of an attempt not on disk"
         elif isinstance(effect, fx.AnswerSubmit):

@@ -8,6 +8,7 @@ from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.core.state import Settings, Shape
 from rainbowd.core.transitions import TERMINAL
+from rainbowd.core.wishes import After, Wishes
 from tests.sim.agent import AgentModel
 from tests.sim.clockwork import Clockwork, Network
 from tests.sim.daemon import Daemon
@@ -34,6 +35,10 @@ class Federation:
             lost_after_s=random.choice([5.0, 1e9]),
             auctions_open_max=random.choice([2, 1_000]),
             history_events_max=random.choice([10, 400]),
+            move_gain_s=random.choice([0.0, 2.0]),
+            move_gain_share=0.0,
+            moves_max=random.choice([0, 2, 10]),
+            move_pause_s=random.choice([0.1, 2.0]),
         )
         self.daemon = Daemon(self.clockwork, settings, self._deliver)
         self.daemon.crash_chance = random.choice([0.0, 0.01, 0.05])
@@ -211,13 +216,17 @@ class Federation:
         grants = (random.choice(self.names),) if random.random() < 0.2 else tuple(self.names)
         payload = key.encode()
         SHAPES[payload] = shape
+        wishes = self._wishes()
+        members = random.choice([1, 1, 1, 4])
 
         def send(number: int) -> None:
-            item = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload, shape)
+            first = cmd.NewJob(f"{key}.{number}", "me", grants, key, "job", shape, payload, shape, wishes=wishes)
+            items = [first] if members == 1 else [_member(first, place) for place in range(members)]
 
             def arrive() -> None:
-                seen = replace(item, deletions_seen=self.daemon.deletions_told)
-                self.daemon.take(cmd.Submit(cmd.Origin(1, number), [seen], {}))
+                known, ends = self.daemon.deletions_told, self.daemon.ends()
+                seen = [replace(item, deletions_seen=known, ends=ends) for item in items]
+                self.daemon.take(cmd.Submit(cmd.Origin(1, number), seen, {}))
 
             self.network.carry(arrive)
 
@@ -226,8 +235,16 @@ class Federation:
         if random.random() < 0.25:
             self.clockwork.after(random.uniform(0.0, 8.0), lambda: self._cancel(key))
 
+    def _wishes(self) -> Wishes:
+        """Some come after others, which must be there when that is said."""
+        random = self.clockwork.random
+        if not self.daemon.disk_jobs or random.random() < 0.7:
+            return Wishes(urgency=random.choice([16, 16, 31]), move=random.random() < 0.9)
+        before = random.sample(sorted(self.daemon.disk_jobs), min(len(self.daemon.disk_jobs), random.choice([1, 2])))
+        return Wishes(after=tuple(After(job, random.choice(["start", "any", "ok"])) for job in before))
+
     def _cancel(self, key: str) -> None:
-        jobs = tuple(job.id for job in self.daemon.disk_jobs.values() if job.key == key)
+        jobs = tuple(job.id for job in self.daemon.disk_jobs.values() if (job.key or "").partition("/")[0] == key)
         self.daemon.take(cmd.Cancel(cmd.Origin(1, 0), jobs))
 
     # --- what is seen -----------------------------------------------------
@@ -260,3 +277,15 @@ class Federation:
         runs = self.runs.setdefault(job, [])
         runs.append((cluster, attempt))
         assert len(runs) == 1, f"{job} ran twice: {runs}"
+
+
+def _member(first: cmd.NewJob, place: int) -> cmd.NewJob:
+    return replace(
+        first,
+        id=f"{first.id}.{place}",
+        key=f"{first.key}/{place}",
+        array=first.id,
+        array_index=place,
+        array_at_once=2,
+        array_begins=place == 0,
+    )

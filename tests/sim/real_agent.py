@@ -176,7 +176,9 @@ class RealAgent:
                 reports = [cmd.ReportItem(*r.key, r.seq, r.event, r.at, r.exit_code, r.reason) for r in items]
                 self._send(cmd.ReportsReceived(self.session, reports))
             case ae.SendState():
-                self._send(cmd.AgentState(self.session, None))
+                free = self._machine.free()
+                facts = {"cores_free": free.cores, "nodes_free": free.nodes, "jobs_queued": free.queued}
+                self._send(cmd.AgentState(self.session, free, facts))
 
     def take(self, effect: fx.Effect) -> None:
         if self.session is None:
@@ -185,7 +187,9 @@ class RealAgent:
             case fx.SendWelcome():
                 self._step(ac.SessionWelcomed())
             case fx.SendOffer():
-                self._step(ac.Offers((ac.Offer(Key(effect.job, effect.attempt), _shape(effect.shape), effect.hold_s),)))
+                key, shape = Key(effect.job, effect.attempt), _shape(effect.shape)
+                offer = ac.Offer(key, shape, effect.hold_s, waits_here=effect.waits_here, user=effect.user)
+                self._step(ac.Offers((offer,)))
             case fx.SendAward():
                 # The real award carries the request; here the payload names the job, and its shape is looked up.
                 shape = SHAPES[effect.payload]
@@ -194,6 +198,8 @@ class RealAgent:
                 self._step(ac.Starts((Key(effect.job, effect.attempt),)))
             case fx.SendRelease():
                 self._step(ac.Releases((Key(effect.job, effect.attempt),)))
+            case fx.SendWithdraw():
+                self._step(ac.Withdrawals((Key(effect.job, effect.attempt),)))
             case fx.SendCancel():
                 self._step(ac.Cancels((Key(effect.job, effect.attempt),)))
             case fx.SendAck():

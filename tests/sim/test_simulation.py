@@ -54,6 +54,8 @@ def test_the_simulation_sees_trouble(agents: Agents) -> None:
         "deleted",
         "refused",
         "returned",
+        "reconsidered",
+        "moved",
         "declined",
         "waiting",
         "cancelled",

@@ -14,6 +14,7 @@ from rainbow_protocol.job import Free, JobRequest, Shape, Totals
 from rainbow_protocol.messages.common import Attempt, Error, Goodbye, JobId, Offset, RequestId
 from rainbow_protocol.resources import Constraint, Needs, Requirement
 from rainbow_protocol.wire import Line, Reason, WireModel
+from rainbow_protocol.wishes import StateKey, StateValue
 
 # The first bad item is enough: explaining each of a thousand would hold up everybody else.
 _BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
@@ -45,6 +46,8 @@ class AgentHello(WireModel):
     backend: Annotated[str, Line] = Field(max_length=limits.BACKEND_CHARS_MAX)
     resources: Totals
     free: Free | None = None
+    keys: dict[StateKey, StateValue] = Field(default_factory=dict, max_length=limits.STATE_KEYS_MAX)
+    draining: Reason | None = None
     graph: Digest | None = Field(default=None, description="of the document that describes it, if it has one")
 
 
@@ -80,6 +83,8 @@ class Bid(AttemptRef):
 
     answer: Literal["yes", "no"]
     eta_s: float | None = Field(default=None, ge=0, le=limits.ETA_S_MAX)
+    eta_low_s: float | None = Field(default=None, ge=0, le=limits.ETA_S_MAX, description="if all goes well")
+    eta_high_s: float | None = Field(default=None, ge=0, le=limits.ETA_S_MAX, description="if all take their limits")
     cost: float | None = Field(default=None, ge=0, le=limits.COST_MAX)
     reason: Reason = ""
 
@@ -128,10 +133,12 @@ class Reports(WireModel):
 
 
 class ClusterState(WireModel):
-    """Pushed when what is free changes; throttled by the agent."""
+    """Pushed when it changes; throttled by the agent. `keys` are all of the site's own, and what is known of bids."""
 
     type: Literal["state"] = "state"
     free: Free
+    keys: dict[StateKey, StateValue] = Field(default_factory=dict, max_length=limits.STATE_KEYS_MAX)
+    draining: Reason | None = Field(default=None, description="why it takes no new jobs, if it does not")
 
 
 class OutputChunk(WireModel):
@@ -185,6 +192,10 @@ class Offer(AttemptRef):
     queue: str | None = None
     image: bool = Field(default=False, description="the job runs in a container image")
     dependencies: bool = Field(default=False, description="the job waits for others of the cluster, or they for it")
+    user: str = Field(default="", description="who submitted it, as far as the daemon knows")
+    waits_here: Attempt | None = Field(
+        default=None, description="an attempt of this job in the cluster's own queue: answer for that one, hold nothing"
+    )
     deadline_ms: int = Field(ge=0, description="answer within so many milliseconds")
     hold_s: float = Field(ge=0, description="a Yes holds its place this long, if nothing else comes")
 
@@ -196,6 +207,8 @@ class Offers(WireModel):
 
 class Award(AttemptRef):
     request: JobRequest
+    array: JobId | None = Field(default=None, description="the array that it is a member of")
+    array_index: int | None = Field(default=None, ge=0, le=limits.ARRAY_INDEX_MAX)
 
 
 class Awards(WireModel):
@@ -214,6 +227,13 @@ class Releases(WireModel):
     """This attempt is not yours, or not any more, and was never started: drop the hold or the acceptance."""
 
     type: Literal["releases"] = "releases"
+    items: list[AttemptRef] = _BATCH
+
+
+class Withdrawals(WireModel):
+    """Give this started attempt back if it only waits in the queue: reported as `returned`. If it runs, it stays."""
+
+    type: Literal["withdrawals"] = "withdrawals"
     items: list[AttemptRef] = _BATCH
 
 
@@ -252,6 +272,17 @@ FromAgent = Annotated[
     Field(discriminator="type"),
 ]
 ToAgent = Annotated[
-    AgentWelcome | GraphTaken | Offers | Awards | Starts | Releases | Cancels | Acks | ReadOutput | Goodbye | Error,
+    AgentWelcome
+    | GraphTaken
+    | Offers
+    | Awards
+    | Starts
+    | Releases
+    | Withdrawals
+    | Cancels
+    | Acks
+    | ReadOutput
+    | Goodbye
+    | Error,
     Field(discriminator="type"),
 ]

@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from rainbow_protocol import limits
-from rainbow_protocol.job import ClusterName, Free, JobRequest, JobState, SubsystemName, Totals
+from rainbow_protocol.job import Free, JobRequest, JobState, SubsystemName, Totals
 from rainbow_protocol.messages.agent import OutputChunk
 from rainbow_protocol.messages.common import Error, Goodbye, JobId, Offset, RequestId
-from rainbow_protocol.wire import WireModel
+from rainbow_protocol.wire import Line, WireModel
+from rainbow_protocol.wishes import ClusterName, StateKey, StateValue
 
 # The first bad item is enough: explaining each of a thousand would hold up everybody else.
 _BATCH = Field(min_length=1, max_length=limits.BATCH_ITEMS_MAX, fail_fast=True)
@@ -35,11 +36,22 @@ class ClientHello(Request):
 
     type: Literal["hello"] = "hello"
     tokens: list[Token] = Field(default_factory=list, max_length=limits.TOKENS_MAX)
+    user: Annotated[str, Line] | None = Field(
+        default=None, max_length=limits.USER_CHARS_MAX, description="who is asking, by their own account"
+    )
+
+
+class Array(WireModel):
+    """The same job once for every index. `at_once`: no more of them at clusters at a time."""
+
+    indices: Annotated[str, Line] = Field(max_length=limits.ARRAY_TEXT_CHARS_MAX, description="as in 1-9:2,17")
+    at_once: int | None = Field(default=None, ge=1, le=limits.ARRAY_JOBS_MAX)
 
 
 class Submission(WireModel):
     key: Annotated[str, StringConstraints(min_length=1, max_length=limits.KEY_CHARS_MAX)] | None = None
     request: JobRequest
+    array: Array | None = None
 
 
 class Submit(Request):
@@ -58,6 +70,7 @@ class ListJobs(Request):
     type: Literal["list"] = "list"
     states: list[JobState] | None = Field(default=None, max_length=limits.STATES_WANTED_MAX)
     cluster: ClusterName | None = None
+    array: JobId | None = Field(default=None, description="only members of this array")
     before: JobId | None = None
     limit: int = Field(default=100, ge=1, le=limits.JOBS_PAGE_MAX)
 
@@ -161,6 +174,15 @@ class DeleteCluster(Request):
     force: bool = False
 
 
+class SetState(Request):
+    """Site keys of a cluster that policies see, beside those that its agent tells. Needs the registration secret."""
+
+    type: Literal["set_state"] = "set_state"
+    cluster: ClusterName
+    keys: dict[StateKey, StateValue] = Field(default_factory=dict, max_length=limits.STATE_KEYS_MAX)
+    unset: list[StateKey] = Field(default_factory=list, max_length=limits.STATE_KEYS_MAX)
+
+
 class ShowCluster(Request):
     """`part` asks for the graph itself too, piece by piece from 0 on."""
 
@@ -189,9 +211,14 @@ class ClientWelcome(Answer):
 
 
 class SubmitResult(WireModel):
-    """A job with its state, or an error; `duplicate` when the key had been used for the same job before."""
+    """A job with its state, or an error; `duplicate` when the key had been used for the same job before.
+
+    For an array `job` is the id of the whole, and `jobs` says how many it has.
+    """
 
     job: str | None = None
+    array: str | None = None
+    jobs: int | None = None
     state: JobState | None = None
     duplicate: bool = False
     error: Error | None = None
@@ -215,6 +242,9 @@ class JobStatus(WireModel):
     reason: str
     cancel_requested: bool = False
     native_id: str | None = None
+    user: str = ""
+    array: str | None = None
+    array_index: int | None = None
     submitted_at: float
     assigned_at: float | None
     started_at: float | None
@@ -254,6 +284,8 @@ class BidRecord(WireModel):
     round: int
     answer: Literal["yes", "no"]
     eta_s: float | None
+    eta_low_s: float | None = None
+    eta_high_s: float | None = None
     cost: float | None
     reason: str
     score: list[float | str] | None
@@ -291,6 +323,8 @@ class ClusterInfo(WireModel):
     resources: Totals | None
     free: Free | None
     counts: dict[str, int | float] = Field(default_factory=dict, description="how many of each type it has")
+    draining: str | None = None
+    keys: dict[str, bool | int | float | str] = Field(default_factory=dict)
 
 
 class Clusters(Answer):
@@ -364,6 +398,9 @@ class ClusterShown(Answer):
     subsystems: list[SubsystemInfo] = Field(default_factory=list)
     tree: list[str] = Field(default_factory=list)
     free: Free | None = None
+    draining: str | None = None
+    keys: dict[str, bool | int | float | str] = Field(default_factory=dict)
+    groups: list[str] = Field(default_factory=list)
     part: str | None = Field(default=None, description="base64 of a piece of the zlib-compressed JSON document")
     parts: int | None = None
 
@@ -406,6 +443,7 @@ FromClient = Annotated[
     | RegisterSubsystem
     | DeleteSubsystem
     | DeleteCluster
+    | SetState
     | ShowCluster
     | Satisfy
     | Goodbye

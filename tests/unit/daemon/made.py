@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from rainbow_protocol.ids import JobIds
+from rainbow_protocol.job import JobRequest
 from rainbowd.core import effects as fx
 from rainbowd.core.commands import NewJob, Origin, Submit
 from rainbowd.core.machine import Core
@@ -13,6 +14,7 @@ from rainbowd.core.selection.earliest import Earliest
 from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import JobState
 from rainbowd.net.auth import fingerprint, owner_of
+from rainbowd.requested import facts_of, wishes_of
 from tests.totals import TotalsMatcher
 
 _ids = JobIds()
@@ -31,7 +33,8 @@ def job(grants: tuple[str, ...] = ("red",), **fields: Any) -> Job:
     """A pending job. Its shape, wishes and payload agree, as they do when they come over the wire."""
     given = {"id": job_id(), "key": None, "name": "true", "shape": Shape(), "submitted_at": 1.0}
     given |= {"payload": payload(), **fields}
-    given |= {"ask": given["shape"]}
+    request = JobRequest.model_validate_json(given["payload"])
+    given = {"ask": given["shape"], "wishes": wishes_of(request), "facts": facts_of(request)} | given
     return Job(grants=grants, owner=owner_of(frozenset(grants)), **given)
 
 

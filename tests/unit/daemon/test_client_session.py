@@ -39,7 +39,18 @@ class Session(FakeSession, ClientSession):
 async def session(repo: Repo) -> Session:
     unused = cast(Any, None)
     services = Services(
-        unused, repo, Credentials(None, []), Watchers(), PendingAnswers(), OutputRelay(), {}, unused, unused, unused
+        unused,
+        repo,
+        Credentials(None, []),
+        Watchers(),
+        PendingAnswers(),
+        OutputRelay(),
+        {},
+        unused,
+        unused,
+        unused,
+        unused,
+        unused,
     )
     opened = Session(services)
     await opened._take(wire.ClientHello(id=1))

@@ -62,7 +62,10 @@ def rainbowd(*arguments: str | Path) -> Result:
         ("restart_grace_s: -1", "greater than or equal to 0"),
         ("lost_after_s: 0.5", "greater than or equal to 1"),
         ("lost_after_s: .nan", "lost_after_s"),
-        ("fan_out: 3", "unknown key; known are award_window_s, bid_window_ms, database, fanout, listen"),
+        (
+            "fan_out: 3",
+            "unknown key; known are award_window_s, bid_window_ms, choose_offline, database, fanout, groups",
+        ),
     ],
 )
 def test_a_mistake_in_the_file_is_named_by_its_key_with_what_was_expected(file: Path, line: str, expected: str) -> None:

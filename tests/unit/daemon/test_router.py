@@ -181,7 +181,7 @@ def test_refusals_of_the_edge_come_back_at_their_places_among_the_answers(stage:
     session = stage.session()
     origin = Origin(session.id, 5, 1)
     refused = SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, "there is none"))
-    stage.pending.keep_refused(origin, {0: refused, 2: refused})
+    stage.pending.keep_submit(origin, [refused, 1, refused, 1, 1])
     first, second = made.job_id(), made.job_id()
     outcomes = [
         fx.SubmitOutcome(first, "pending"),
@@ -253,7 +253,7 @@ def test_the_answers_of_a_session_that_is_gone_are_forgotten(stage: Stage) -> No
     mine, others = Origin(session.id, 1, 1), Origin(other.id, 1, 2)
     for origin in (mine, others):
         stage.pending.keep_cancel(origin, {}, [])
-        stage.pending.keep_refused(origin, {0: SubmitResult()})
+        stage.pending.keep_submit(origin, [SubmitResult()])
     stage.pending.forget(session)
     assert stage.pending.cancel_states(mine) is None
     assert stage.pending.merge_submit(mine, []) == []

@@ -19,7 +19,8 @@ from rainbowd.store.repo import Repo
 from rainbowd.store.stored import StoredDescription
 from tests.unit.daemon import made
 
-FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready"}  # what a restart may forget
+# What a restart may forget.
+FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out"}
 ALIVE = sorted(set(JobState) - TERMINAL)
 
 
@@ -48,6 +49,7 @@ async def test_every_field_of_a_job_comes_back(repo: Repo) -> None:
             "nodes": 2, "tasks": 6, "cores_per_task": 3, "gpus_per_task": 1, "time_limit_s": 90.5, "exclusive": True,
         },
         "queue": "batch",
+        "wishes": {"policy": "cheapest", "max_cost": 2.5, "after": [{"job": made.job_id(), "until": "ok"}]},
     }  # fmt: skip
     job = made.job(
         ("blue", "red"),
@@ -69,6 +71,12 @@ async def test_every_field_of_a_job_comes_back(repo: Repo) -> None:
         cancel_requested=True,
         report_seq=3,
         history_len=1,
+        user="ada",
+        array=made.job_id(),
+        array_index=7,
+        array_at_once=3,
+        moves=2,
+        promised_at=1_700_000_002.25,
     )
     unset = [name for name, value in remembered(job).items() if value in (None, 0, "", False)]
     assert unset == []  # a field that is not set here would not be tested
