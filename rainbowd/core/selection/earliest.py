@@ -1,29 +1,40 @@
-"""`earliest`: the cluster that would start the job first. Ties go to the cheaper one, then by name."""
+"""`earliest`: the cluster that would start the job first.
+
+Ties go to the cheaper one, then to the one that has got the fewest jobs that are not over, then by name.
+It has no options.
+"""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from rainbowd.core.selection.base import Bid, Score
+from rainbowd.core.selection.base import Bid, Facts, JobFacts, Ranking
+from rainbowd.core.selection.bids import by_start, ranked
+from rainbowd.core.selection.options import unknown
+from rainbowd.core.selection.words import only_yes, start_words, wait_words
 
 
 class Earliest:
-    name = "earliest"
+    name: ClassVar[str] = "earliest"
+    asks: ClassVar[bool] = True
+    measures: ClassVar[bool] = False
 
-    def score(self, bid: Bid) -> Score:
-        return (bid.eta_s, bid.cost, bid.cluster)
+    def mistake(self, options: Facts) -> str | None:
+        return unknown(options, ())
 
-    def why(self, ranking: Sequence[Bid]) -> str:
-        best, *others = ranking
-        start = "starts it at once" if best.eta_s == 0 else f"starts it in {_seconds(best.eta_s)}"
-        if not others:
-            return f"{best.cluster} {start}; it was the only Yes"
-        next_best = others[0]
-        if best.eta_s < next_best.eta_s:
-            return f"{best.cluster} {start}, sooner than {next_best.cluster} ({_seconds(next_best.eta_s)})"
-        if best.cost < next_best.cost:
-            costs = f"{best.cost:g} against {next_best.cost:g}"
-            return f"{best.cluster} {start} as {next_best.cluster} does, and is cheaper ({costs})"
-        return f"{best.cluster} {start} for the same cost as {next_best.cluster}; the name decided"
+    def rank(self, bids: Sequence[Bid], job: JobFacts) -> Ranking:
+        return ranked(bids, by_start, _why)
 
 
-def _seconds(eta_s: float) -> str:
-    return f"{eta_s:.0f} s" if eta_s >= 10 else f"{eta_s:.3g} s"
+def _why(order: Sequence[Bid]) -> str:
+    best, *others = order
+    if not others:
+        return only_yes(best)
+    start, other = start_words(best), others[0]
+    if best.eta_s < other.eta_s:
+        return f"{best.cluster} {start}, sooner than {other.cluster} ({wait_words(other.eta_s)})"
+    if best.cost < other.cost:
+        return f"{best.cluster} {start} as {other.cluster} does, and is cheaper ({best.cost:g} against {other.cost:g})"
+    if best.load < other.load:
+        jobs = f"{best.load} against {other.load}"
+        return f"{best.cluster} {start} for the same cost as {other.cluster}, and has fewer jobs from here ({jobs})"
+    return f"{best.cluster} {start} for the same cost as {other.cluster}; the name decided"
