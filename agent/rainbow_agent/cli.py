@@ -64,6 +64,7 @@ def run(config: Path | None, check_config: bool, **flags: Any) -> None:
         settings.read_secret()
         settings.check_workdir()
         settings.check_nodes_json()
+        settings.load_price_function()
     except ConfigError as cause:
         give_up(str(cause), EXIT_CONFIG)
     if check_config:

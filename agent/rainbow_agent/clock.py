@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import structlog
 
-from rainbow_agent.core.hours import Calendar, LocalTime
+from rainbow_agent.core.hours import LocalTime
 
 STEP_S = 1.0  # smaller differences are the two clocks' drift, and not worth a jump in the reports
 
@@ -39,12 +39,16 @@ def zone(name: str) -> ZoneInfo:
         ) from None
 
 
-def calendar(zone_name: str | None, to_wall_s: Callable[[], float]) -> Calendar:
-    """The site's days and hours; without a zone this machine's."""
-    place = None if zone_name is None else zone(zone_name)
+class SiteClock:
+    """The core's time as the site reads it; without a zone as this machine does."""
 
-    def local(at: float) -> LocalTime:
-        there = datetime.fromtimestamp(at + to_wall_s(), place)
+    def __init__(self, zone_name: str | None, to_wall_s: Callable[[], float]) -> None:
+        self._zone = None if zone_name is None else zone(zone_name)
+        self._to_wall_s = to_wall_s
+
+    def when(self, at: float) -> datetime:
+        return datetime.fromtimestamp(at + self._to_wall_s(), UTC).astimezone(self._zone)
+
+    def calendar(self, at: float) -> LocalTime:
+        there = self.when(at)
         return LocalTime(there.weekday(), there.hour * 3600 + there.minute * 60 + there.second)
-
-    return local

@@ -14,7 +14,7 @@ from rainbow_agent.clock import zone
 from rainbow_agent.core.model import Totals
 from rainbow_agent.description import DescriptionError, survey
 from rainbow_agent.price_config import PriceConfig
-from rainbow_agent.price_function import PriceFunction, load
+from rainbow_agent.price_function import PriceFunction, load_function
 from rainbow_agent.rules_config import RulesConfig
 from rainbow_agent.workdir import why_not_enterable
 from rainbow_protocol import limits
@@ -142,7 +142,7 @@ class AgentSettings(ServiceSettings):
         if self.price_function is None:
             return None
         try:
-            return load(self.price_function)
+            return load_function(self.price_function)
         except ValueError as cause:
             raise ConfigError(f"price_function: {cause}") from None
 

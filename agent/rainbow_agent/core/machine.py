@@ -9,7 +9,7 @@ is started, `runs` moves on; what a step has changed, `ledger` collects.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from rainbow_agent.core import commands as c
@@ -21,10 +21,10 @@ from rainbow_agent.core.hours import Calendar, utc
 from rainbow_agent.core.ledger import Ledger
 from rainbow_agent.core.model import Asked, Free, Key, Totals
 from rainbow_agent.core.placement import why_never
-from rainbow_agent.core.pricing import Prices
+from rainbow_agent.core.pricing import NoPrice, PriceList, Prices, Pricing, Tariff
 from rainbow_agent.core.rules import RuleBook, Rules
 from rainbow_agent.core.runs import STOPPING, Runs
-from rainbow_agent.core.schedule import Schedule
+from rainbow_agent.core.schedule import Estimate, Schedule
 from rainbow_agent.core.site_state import NO_KEYS, Keys, SiteState
 from rainbow_agent.core.state_push import StatePush
 
@@ -35,6 +35,7 @@ class MachineSettings:
     prices: Prices = field(default_factory=Prices)
     default_time_limit_s: float = 3600.0
     queue_max: int = 10_000
+    pricing: Pricing | None = None  # in place of the prices
     rules: Rules = field(default_factory=Rules)
     calendar: Calendar = utc
     keys: Keys = field(default_factory=lambda: NO_KEYS)  # told with the state, beneath the site's own
@@ -46,6 +47,7 @@ class AgentMachine:
     def __init__(self, settings: MachineSettings, site: SiteState | None = None) -> None:
         self._schedule = Schedule(settings.totals, settings.default_time_limit_s)
         self._bidder = Bidder(self._schedule, settings.prices, settings.queue_max)
+        self._pricing = settings.pricing or Tariff(settings.totals, PriceList(settings.prices))
         self._rules = RuleBook(settings.rules, settings.totals, settings.calendar)
         self._ledger = Ledger()
         self._runs = Runs(self._ledger, self._schedule, self._bidder)
@@ -212,12 +214,19 @@ class AgentMachine:
         objection = offer.objection or self._rules.objection(offer.asked, now) or self._bidder.objection(offer.shape)
         if objection is not None:
             return No(objection)
-        answer = self._bidder.price(offer.shape, self._schedule.hold(offer.key, offer.shape, now), now)
+        answer = self._answer(offer.asked, self._schedule.hold(offer.key, offer.shape, now), now)
         if isinstance(answer, Yes):
             self._holds.add(offer.key, offer.asked, now + offer.hold_s)
         else:
             self._schedule.drop_hold(offer.key)
         return answer
+
+    def _answer(self, asked: Asked, estimate: Estimate, now: float) -> Yes | No:
+        answer = self._bidder.price(asked.shape, estimate, now)
+        if isinstance(answer, No):
+            return answer
+        cost = self._pricing.cost(asked, self._schedule.duration_s(asked.shape), now + answer.eta_s)
+        return No(cost.reason) if isinstance(cost, NoPrice) else replace(answer, cost=cost)
 
     def _award(self, award: c.Award, now: float) -> e.AwardAnswer:
         if award.key in self._ledger.attempts:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rainbow_agent.clock import calendar
+from rainbow_agent.clock import SiteClock
 from rainbow_agent.config import AgentSettings
 from rainbow_agent.core.hours import LocalTime, Window
 from rainbow_agent.core.rules import Range, Rules
@@ -91,8 +91,8 @@ def test_mistakes_are_named(tmp_path: Path, text: str, words: str) -> None:
 
 
 def test_the_calendar_is_the_sites_over_every_leap_of_its_clock() -> None:
-    berlin = calendar("Europe/Berlin", lambda: 1000.0)
+    berlin = SiteClock("Europe/Berlin", lambda: 1000.0).calendar
     before = 1_774_745_999.0  # 2026-03-29 00:59:59 UTC, a Sunday; then Berlin's clocks go forward
     assert berlin(before - 1000.0) == LocalTime(6, 1 * HOUR + 59 * 60 + 59)
     assert berlin(before - 1000.0 + 1) == LocalTime(6, 3 * HOUR)
-    assert calendar(None, lambda: 0.0)(0.0).second % 60 == 0
+    assert SiteClock(None, lambda: 0.0).calendar(0.0).second % 60 == 0
