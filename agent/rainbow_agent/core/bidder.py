@@ -15,8 +15,12 @@ PAUSE_S = 10.0  # after a job that the cluster could not begin: time to heal, an
 
 @dataclass(frozen=True, slots=True)
 class Yes:
+    """`eta_s` is what is expected. The others say how sure that is; without them nothing was learned about it yet."""
+
     eta_s: float
     cost: float
+    eta_low_s: float | None = None  # one in ten starts by then
+    eta_high_s: float | None = None  # if all jobs run to their limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +66,14 @@ class Bidder:
         return None
 
     def price(self, shape: Shape, estimate: Estimate, now: float) -> Yes | No:
-        eta_s = eta(estimate.start, now)
-        if eta_s > ETA_S_MAX:
+        eta_s, eta_high_s = eta(estimate.expected, now), eta(estimate.start, now)
+        if eta_high_s > ETA_S_MAX:
             return No("could not start within ten years")
-        return Yes(eta_s, cost(shape, self._schedule.duration_s(shape), self._prices, self._schedule.totals))
+        price = cost(shape, self._schedule.duration_s(shape), self._prices, self._schedule.totals)
+        eta_low_s = eta(estimate.low, now)
+        if eta_low_s == eta_high_s:
+            return Yes(eta_s, price)
+        return Yes(eta_s, price, eta_low_s, eta_high_s)
 
 
 def eta(start: float, now: float) -> float:

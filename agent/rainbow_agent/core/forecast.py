@@ -5,6 +5,8 @@ at some time, so a shape that fits the empty cluster always has an earliest plac
 """
 
 from bisect import bisect_right
+from collections.abc import Iterable
+from operator import itemgetter
 from typing import NamedTuple
 
 from rainbow_agent.core.model import Placement, Shape, Totals
@@ -34,6 +36,30 @@ class Profile:
         # Where the last search for the same shape and duration ended. Occupying only ever moves the answer
         # later, so the next search may begin there; releasing forgets all of it.
         self._hints: dict[tuple[Shape, float], float] = {}
+
+    def begin(self, running: Iterable[tuple[Shape, Slot]]) -> None:
+        """What runs already, in a profile that is empty yet: as if occupied one by one, but in one pass.
+
+        Every slot begins with the profile and ends later.
+        """
+        freed: list[tuple[float, list[tuple[int, int, int]]]] = []
+        cores, gpus = self._cores[0], self._gpus[0]
+        for shape, slot in running:
+            changes = [(node, *taken_of_a_node(shape, tasks, self._totals)) for node, tasks in slot.placement]
+            for node, cores_taken, gpus_taken in changes:
+                cores[node] -= cores_taken
+                gpus[node] -= gpus_taken
+            freed.append((slot.end, changes))
+        self._cores_sum[0], self._gpus_sum[0] = sum(cores), sum(gpus)
+        freed.sort(key=itemgetter(0))
+        for end, changes in freed:
+            self._split(end)  # always at the end of the profile
+            cores, gpus = self._cores[-1], self._gpus[-1]
+            for node, cores_taken, gpus_taken in changes:
+                cores[node] += cores_taken
+                gpus[node] += gpus_taken
+                self._cores_sum[-1] += cores_taken
+                self._gpus_sum[-1] += gpus_taken
 
     @property
     def horizon(self) -> float:

@@ -4,7 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rainbow_agent.core.model import Key, Shape, Totals
-from rainbow_agent.core.schedule import PLANNED_MAX, REPLAN_S, Schedule
+from rainbow_agent.core.plan import PLANNED_MAX
+from rainbow_agent.core.schedule import REPLAN_S, Schedule
 
 
 def key(number: int) -> Key:
