@@ -3,6 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+import orjson
+
+from rainbow_agent.backends.launching import ARRAY, ARRAY_INDEX
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
 from rainbow_agent.core.bidder import No, Yes
@@ -32,7 +35,7 @@ def command(message: Told, objection: Objection) -> c.Command:
                     c.Award(
                         _key(item),
                         _shape(item.request.shape),
-                        item.request.model_dump_json(),
+                        _work(item),
                         objection(item.request),
                         item.request.queue,
                     )
@@ -141,6 +144,15 @@ def _offer(item: wire.Offer, objection: str | None) -> c.Offer:
         user=one_line(item.user)[:USER_CHARS_MAX],
         queue=item.queue,
     )
+
+
+def _work(award: wire.Award) -> str:
+    """The request, and beside its fields which member of an array it is."""
+    work = award.request.model_dump_json()
+    if award.array is None or award.array_index is None:
+        return work
+    member = orjson.dumps({ARRAY: award.array, ARRAY_INDEX: award.array_index}).decode()
+    return f"{work[:-1]},{member[1:]}"
 
 
 def _key(ref: wire.AttemptRef) -> Key:

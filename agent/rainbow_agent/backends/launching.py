@@ -9,6 +9,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from rainbow_agent.backends.places import Allocation, Place, places
 from rainbow_agent.backends.rundir import RunDir, isolated_python
 from rainbow_agent.backends.steps import steps
@@ -20,6 +22,9 @@ from rainbow_protocol.job import JobRequest
 RUNNER = Path(__file__).with_name("runner.py")
 DRIVER = Path(__file__).with_name("program.py")
 IMAGE = "{image}"
+# Beside the fields of the request in what an attempt keeps of it.
+ARRAY = "rainbow_array"
+ARRAY_INDEX = "rainbow_array_index"
 NO_IMAGES = "this cluster runs plain processes; set container_command to run images"
 # All that a job inherits from the agent. Whatever else the agent has in its environment, secrets too, stays there.
 BASE_VARIABLES = ("PATH", "HOME", "USER", "LANG", "SHELL", "TMPDIR")
@@ -69,6 +74,7 @@ def specification(launch: Launch, settings: LocalSettings) -> dict[str, Any]:
     }
     if request.image is not None:
         own["RAINBOW_IMAGE"] = request.image
+    own |= _member(launch.work)
     env = {name: value for name in BASE_VARIABLES if (value := os.environ.get(name)) is not None}
     env |= request.env | own
     container = _container(request, settings)
@@ -93,6 +99,13 @@ def specification(launch: Launch, settings: LocalSettings) -> dict[str, Any]:
         ],
         "program": program,
     }
+
+
+def _member(work: str) -> dict[str, str]:
+    document = orjson.loads(work)
+    if ARRAY not in document:
+        return {}
+    return {"RAINBOW_ARRAY_ID": str(document[ARRAY]), "RAINBOW_ARRAY_INDEX": str(document[ARRAY_INDEX])}
 
 
 def check(request: JobRequest) -> None:

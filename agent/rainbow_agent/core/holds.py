@@ -1,10 +1,12 @@
 """The bids that were answered Yes and not yet awarded, and when each of them lapses."""
 
 import heapq
+from collections import OrderedDict
 
 from rainbow_agent.core.model import Asked, Key
 
 _COMPACT_AT = 64
+LAPSED_MAX = 10_000
 
 
 class Holds:
@@ -12,6 +14,7 @@ class Holds:
         self._held: dict[Key, tuple[Asked, float]] = {}
         # Entries of holds that are gone stay in the heap until they come up or outnumber the living.
         self._lapses: list[tuple[float, Key]] = []
+        self._lapsed: OrderedDict[Key, None] = OrderedDict()  # of this session, the latest ones
 
     def __len__(self) -> int:
         return len(self._held)
@@ -19,7 +22,12 @@ class Holds:
     def __contains__(self, key: Key) -> bool:
         return key in self._held
 
+    def has_lapsed(self, key: Key) -> bool:
+        """There was a bid in this session, and its time is over."""
+        return key in self._lapsed
+
     def add(self, key: Key, asked: Asked, until: float) -> None:
+        self._lapsed.pop(key, None)
         self._held[key] = (asked, until)
         heapq.heappush(self._lapses, (until, key))
         if len(self._lapses) > 2 * len(self._held) + _COMPACT_AT:
@@ -34,6 +42,7 @@ class Holds:
         keys = list(self._held)
         self._held.clear()
         self._lapses.clear()
+        self._lapsed.clear()
         return keys
 
     def take_lapsed(self, now: float) -> list[Key]:
@@ -43,6 +52,9 @@ class Holds:
             if self._is(key, until):
                 del self._held[key]
                 gone.append(key)
+                self._lapsed[key] = None
+                if len(self._lapsed) > LAPSED_MAX:
+                    self._lapsed.popitem(last=False)
         return gone
 
     def next_lapse(self) -> float | None:

@@ -252,10 +252,12 @@ class AgentMachine:
         return STOPPING if self._runs.stopping else self._push.site.hindrance or self._bidder.hindrance(now)
 
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
-        """A bid that lapsed is still good if its promise costs nobody anything: it could start at once."""
+        """A bid that lapsed is still good if its promise costs nobody anything: it could start at once. An award that
+        no offer went before promised nothing, and may wait like any other."""
         asked = Asked(award.shape, queue=award.queue)
         objection = self._rules.without_its_bid(asked, now) or self._bidder.objection(award.shape)
-        if objection is None and self._schedule.earliest(award.shape, now).start > now:
+        lapsed = self._holds.has_lapsed(award.key)
+        if objection is None and lapsed and self._schedule.earliest(award.shape, now).start > now:
             return "the bid has lapsed, and its place is taken"
         return objection
 

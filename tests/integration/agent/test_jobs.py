@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rainbow_protocol.job import Shape
+from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.messages import agent as wire
 from rainbow_protocol.messages.common import Error
 from tests.integration.agent.fake_daemon import FakeDaemon
@@ -181,3 +181,16 @@ async def test_many_offers_are_answered_at_once(daemon: FakeDaemon) -> None:
     etas = [bid.eta_s for bid in bids if bid.eta_s is not None]
     assert len(etas) == 1000
     assert etas.count(0.0) == 2  # four cores hold two of them; the others have been promised a later place
+
+
+async def test_a_member_of_an_array_knows_which_one_it_is(daemon: FakeDaemon) -> None:
+    request = JobRequest(command=["sh", "-c", "echo $RAINBOW_ARRAY_ID $RAINBOW_ARRAY_INDEX"], shape=Shape())
+    array, job = daemon.new_job(), daemon.new_job()
+    award = wire.Award(job=job, attempt=1, request=request, array=array, array_index=7)
+    await daemon.send(wire.Awards(items=[award]))
+    [answer] = (await daemon.expect(wire.AwardAnswers)).items
+    assert answer.answer == "accept"
+    ref = wire.AttemptRef(job=job, attempt=1)
+    await daemon.send(wire.Starts(items=[ref]))
+    assert (await daemon.end(ref)).event == "completed"
+    assert await daemon.output(ref) == (f"{array} 7\n".encode(), b"")

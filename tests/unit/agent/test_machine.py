@@ -181,10 +181,21 @@ def test_an_award_that_comes_twice_is_accepted_twice(driver: Driver) -> None:
 
 def test_an_award_for_a_lapsed_bid(driver: Driver) -> None:
     """It is accepted only if it could start at once."""
+    for number in (1, 2):
+        driver.bid(number, hold_s=5.0)
+    driver.now = 5.0
+    driver.step(c.Tick())
     effects = driver.step(c.Awards((c.Award(key(1), WHOLE, "w"), c.Award(key(2), WHOLE, "w"))))
     first, second = only(effects, e.SendAwardAnswers)[0].items
     assert first.refusal is None
     assert second.refusal == "the bid has lapsed, and its place is taken"
+
+
+def test_an_award_that_nobody_asked_about_may_wait(driver: Driver) -> None:
+    """Some policies ask no questions: then nothing was promised."""
+    effects = driver.step(c.Awards((c.Award(key(1), WHOLE, "w"), c.Award(key(2), WHOLE, "w"))))
+    assert [answer.refusal for answer in only(effects, e.SendAwardAnswers)[0].items] == [None, None]
+    assert events(driver.step(c.Starts((key(1), key(2))))) == [(1, "queued")]
 
 
 def test_a_start_that_comes_twice_does_nothing(driver: Driver) -> None:
