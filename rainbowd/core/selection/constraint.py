@@ -43,7 +43,7 @@ class Constraint:
         candidates = sorted(yeses(bids), key=by_start)
         if not candidates:
             return Ranking((), "nobody said Yes")
-        most = max(1, WORK_MAX // plan.parts)
+        most = max(1, WORK_MAX // plan.work)
         too_many = f"only the {most} earliest were looked at: for more, the expressions are too long"
         fell_out = {bid.cluster: [too_many] for bid in candidates[most:]}
         entrants = [(bid, facts_of(bid, job)) for bid in candidates[:most]]

@@ -1,8 +1,9 @@
 """`first`: no question asked; the best match gets the job, by what the daemon knows of the clusters.
 
-Clusters that are online come before those that are away, then those with room for it now, then those where the
-fewest jobs wait for each instance that fits, then those where the most instances fit, then the fewest jobs from here,
-then by name. It has no options. It takes no time, and is wrong as often as the picture that clusters push is old.
+Clusters that take jobs come before those that drain, and these before those that are away; then those with room for
+it now, then those where the fewest jobs wait for each instance that fits, then those where the most instances fit, then
+the fewest jobs from here, then by name. It has no options. It takes no time, and is wrong as often as the picture that
+clusters push is old. If a job's wishes need answers, clusters are asked all the same; the order does not change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,9 @@ from rainbowd.core.selection.base import Bid, Facts, JobFacts, Ranking, Score
 from rainbowd.core.selection.bids import ranked
 from rainbowd.core.selection.options import unknown
 from rainbowd.core.selection.words import load_words
+
+_HERE = ("", "drains, but may still take it", "is away and gets it when it is back")  # by absence
+_THERE = ("", "drains", "is away")
 
 
 class First:
@@ -26,8 +30,14 @@ class First:
         needs = _needs(job.facts)
 
         def score(bid: Bid) -> Score:
-            away, no_room = not _online(bid), not _has_room(bid, needs)
-            return int(away), int(no_room), _queued_per_instance(bid), -_instances(bid), bid.load, bid.cluster
+            return (
+                _absence(bid),
+                int(not _has_room(bid, needs)),
+                _queued_per_instance(bid),
+                -_instances(bid),
+                bid.load,
+                bid.cluster,
+            )
 
         return ranked(bids, score, lambda order: _why(order, needs))
 
@@ -42,8 +52,11 @@ def _needs(facts: Facts) -> dict[str, float]:
     }
 
 
-def _online(bid: Bid) -> bool:
-    return bid.state.get("online", True) is not False
+def _absence(bid: Bid) -> int:
+    """0 for a cluster that takes jobs, 1 for one that drains, 2 for one that is away."""
+    if bid.state.get("online", True) is False:
+        return 2
+    return 1 if bid.state.get("draining", False) else 0
 
 
 def _has_room(bid: Bid, needs: Mapping[str, float]) -> bool:
@@ -71,19 +84,16 @@ def _number(facts: Facts, name: str, default: float) -> float:
 
 def _why(order: Sequence[Bid], needs: Mapping[str, float]) -> str:
     best, *others = order
-    name, room = best.cluster, _has_room(best, needs)
-    here = "is away and gets it when it is back" if not _online(best) else "has room for it now" if room else "fits it"
-    if not others:
-        return f"{name} {here}; no other could take it, and nobody was asked"
-    other = others[0]
-    return f"{name} {here}, {_told_apart(best, other, needs)}; nobody was asked"
+    here = _HERE[_absence(best)] or ("has room for it now" if _has_room(best, needs) else "fits it")
+    than = _told_apart(best, others[0], needs) if others else "and no other can have it"
+    return f"{best.cluster} {here}, {than}" + ("" if best.asked else "; nobody was asked")
 
 
 def _told_apart(best: Bid, other: Bid, needs: Mapping[str, float]) -> str:
-    if _online(best) and not _online(other):
-        return f"and {other.cluster} is away"
+    if _absence(best) < _absence(other):
+        return f"and {other.cluster} {_THERE[_absence(other)]}"
     if _has_room(best, needs) and not _has_room(other, needs):
-        return f"{other.cluster} has not"
+        return f"and {other.cluster} has not"
     mine, theirs = _queued_per_instance(best), _queued_per_instance(other)
     if mine < theirs:
         return f"with fewer jobs waiting for each place than {other.cluster} ({mine:.3g} against {theirs:.3g})"

@@ -26,6 +26,7 @@ TEXT_CHARS_MAX = 16 * 1024
 PRIORITIES_MAX = 16
 STEPS_MAX = 32  # of one priority
 PARTS_MAX = 256  # of all expressions together
+_PRIORITY_PARTS = 10  # what it takes to begin with a priority, in parts
 _EVENTS_MAX = 4_096
 _DEPTH_MAX = 6
 _REMEMBERED = 128  # texts that many jobs share are read once
@@ -57,10 +58,10 @@ class Priority:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`parts` of expressions are evaluated at most for each cluster."""
+    """`work` is what a cluster takes that goes through all of it, in parts of expressions."""
 
     priorities: tuple[Priority, ...]
-    parts: int
+    work: int
 
 
 def plan_of(text: str) -> Plan:
@@ -91,7 +92,8 @@ def _read(text: str) -> Plan | str:
     parts = sum(step.expression.parts for step in steps if step.expression is not None)
     if parts > PARTS_MAX:
         return f"the expressions have {parts} parts together, more than {PARTS_MAX}"
-    return Plan(tuple(sorted(found, key=lambda priority: priority.number)), max(parts, 1))
+    work = parts + _PRIORITY_PARTS * len(found)
+    return Plan(tuple(sorted(found, key=lambda priority: priority.number)), work)
 
 
 def _check_events(text: str) -> None:

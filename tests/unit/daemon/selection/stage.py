@@ -3,6 +3,7 @@
     > policy NAME [OPTION=VALUE …]      lines that begin with | after it are the text of its option `priorities`
     > job ID/ATTEMPT [FACT=VALUE …]
     > bid CLUSTER ETA COST [load=N] [groups=a,b] [eta_low_s=…] [state.KEY=VALUE …] [match.KEY=VALUE …]
+                                        ETA and COST are - where nobody was asked
     > no CLUSTER                        it answers No
     > away CLUSTER                      its bid is taken from the table
     > rank
@@ -80,9 +81,8 @@ def _bid(cluster: str, eta: str, cost: str, *more: str) -> Bid:
         known[where][key] = value
     own: dict[str, Any] = known[""]
     groups = frozenset(str(own.pop("groups", "")).split(",")) - {""}
-    return Bid(
-        cluster, 1, True, float(eta), float(cost), groups=groups, state=known["state"], match=known["match"], **own
-    )
+    answer: dict[str, Any] = {"asked": False} if eta == "-" else {"eta_s": float(eta), "cost": float(cost)}
+    return Bid(cluster, 1, True, groups=groups, state=known["state"], match=known["match"], **answer, **own)
 
 
 def _values(words: list[str]) -> dict[str, Value]:

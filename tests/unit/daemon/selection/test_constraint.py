@@ -201,7 +201,7 @@ def test_no_more_is_evaluated_than_there_is_time_for() -> None:
     steps = f"- priority: 1\n  steps:\n  - sort_ascending: {long}\n  - sort_ascending: {long}"
     bids = [Bid(f"c{number:03}", 1, True, float(number)) for number in range(200)]
     ranking = Constraint().rank(bids[::-1], job(steps))
-    most = WORK_MAX // plan_of(steps).parts
+    most = WORK_MAX // plan_of(steps).work
     assert [bid.cluster for bid in ranking.order] == [f"c{number:03}" for number in range(most)]
     assert len(ranking.passed_over) == 200 - most
     assert set(ranking.passed_over.values()) == {
