@@ -9,10 +9,11 @@ from pydantic import ValidationError
 from rainbow_client.errors import InvalidRequest
 from rainbow_client.requests import invalid, job_ids
 from rainbow_protocol import limits
+from rainbow_protocol.indices import IndicesError
+from rainbow_protocol.indices import indices as indices_of
 from rainbow_protocol.messages.client import Array
 
 FORMS = "Indices as in 1-1000, 1-9:2 (every second one), 3,5,17; %50 at the end: no more than 50 at once."
-_PART = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?", re.ASCII)
 _MEMBER = re.compile(r"(.+?)(?:_(\d{1,10})|\[(\d{1,10})\])", re.ASCII)
 
 
@@ -32,38 +33,16 @@ def read_array(text: str) -> Array:
     indices, percent, at_once = text.replace(" ", "").partition("%")
     if len(indices) > limits.ARRAY_TEXT_CHARS_MAX:
         raise InvalidRequest(f"an array's indices take at most {limits.ARRAY_TEXT_CHARS_MAX} characters", FORMS)
-    _check(indices)
+    try:
+        indices_of(indices)
+    except IndicesError as mistake:
+        raise InvalidRequest(f"array: {mistake}", FORMS) from None
     if percent and not (at_once.isascii() and at_once.isdecimal() and len(at_once) <= 10):
         raise InvalidRequest(f"%{at_once[:16]} does not say how many may run at once", FORMS)
     try:
         return Array(indices=indices, at_once=int(at_once) if percent else None)
     except ValidationError as cause:
         raise invalid(cause, FORMS) from None
-
-
-def _check(indices: str) -> None:
-    count = 0
-    seen: list[range] = []
-    for part in indices.split(","):
-        found = _PART.fullmatch(part)
-        if found is None:
-            raise InvalidRequest(f"{part[:40]!r} is not an index nor a range of them", FORMS)
-        first = int(found[1])
-        last, step = int(found[2] or first), int(found[3] or 1)
-        if last < first or step < 1:
-            raise InvalidRequest(f"{part!r} is a range without an index in it", FORMS)
-        if last > limits.ARRAY_INDEX_MAX:
-            raise InvalidRequest(f"an index is at most {limits.ARRAY_INDEX_MAX}, and {part!r} goes beyond", FORMS)
-        seen.append(range(first, last + 1, step))
-        count += len(seen[-1])
-        if count > limits.ARRAY_JOBS_MAX:
-            raise InvalidRequest(
-                f"an array has at most {limits.ARRAY_JOBS_MAX} jobs, and {indices[:40]!r} asks for more",
-                "Make several arrays of it.",
-            )
-    every = [index for one in seen for index in one]
-    if len(set(every)) < len(every):
-        raise InvalidRequest(f"{indices[:40]!r} names an index twice", FORMS)
 
 
 def job_names(names: str | Iterable[str]) -> list[JobName]:

@@ -23,7 +23,8 @@ from rainbow_client.local.interruption import Interruption
 from rainbow_client.local.presets import Preset
 from rainbow_client.printable import printable
 from rainbow_client.requests import job_request
-from rainbow_client.story import auctions, sentence
+from rainbow_client.sentences import sentence
+from rainbow_client.story import auctions
 from rainbow_client.wording import count, reason_words
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.messages.client import Event

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Generic, TypeVar
 
-from rainbow_client.story import Auction, auctions, sentence
+from rainbow_client.sentences import sentence
+from rainbow_client.story import Auction, auctions
 from rainbow_protocol.messages.client import Event
 
 T = TypeVar("T")
@@ -18,7 +19,7 @@ _OF_AN_ATTEMPT = ("offered", "declined")
 
 @dataclass(slots=True)
 class Told(Generic[T]):
-    """`number` counts from 1 and counts those that are not told, too; `again` is when the same happened once more."""
+    """`number` counts auctions from 1, also those that are not told; `again` is when the same happened once more."""
 
     number: int
     one: T
@@ -33,7 +34,8 @@ def told_auctions(found: Sequence[Auction]) -> list[Told[Auction]]:
     for first, others in _runs(attempts, _nothing):
         for position, auction in enumerate(first):
             told.append(Told(number + position, auction, [other[position].at for other in others]))
-        number += len(first) * (1 + len(others))
+        if first[0].moves_from is None:  # a look for a better place is no auction to a person who counts them
+            number += len(first) * (1 + len(others))
     return told
 
 

@@ -6,11 +6,30 @@ from typing import Any
 from rainbow_client.duration import format_duration
 from rainbow_client.printable import printable
 
+_GRAINS_S = ((172_800, 3_600), (7_200, 600), (120, 60))
+
 
 def eta_words(eta_s: float | None) -> str:
     if eta_s is None:
         return "-"
     return "now" if eta_s < 0.05 else f"in {format_duration(eta_s)}"
+
+
+def start_words(eta_s: float | None, low_s: float | None, high_s: float | None) -> str:
+    """`in 5m (3m–20m)`: when it would start, and between when and when if that is not sure."""
+    words = eta_words(eta_s)
+    if eta_s is None or (low_s is None and high_s is None):
+        return words
+    low, high = (rough_words(eta_s if one is None else one) for one in (low_s, high_s))
+    return words if low == high else f"{words} ({low}–{high})"
+
+
+def rough_words(seconds: float) -> str:
+    """A duration that is only guessed: minutes from two on, ten of them from two hours on, hours from two days on."""
+    if seconds < 0.05:
+        return "now"
+    grain_s = next((grain_s for from_s, grain_s in _GRAINS_S if seconds >= from_s), 1)
+    return format_duration(round(seconds / grain_s) * grain_s if seconds >= 10 else seconds)
 
 
 def cost_words(cost: float | None) -> str:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from rainbow_client.output import Output
+from rainbow_client.whole import Whole
 from rainbow_protocol.messages.client import ClusterInfo, ClusterShown, Event, Explanation, JobStatus, SubmitResult
 
 
@@ -48,6 +49,16 @@ def explain_document(explanation: Explanation) -> dict[str, Any]:
         "bids": [bid.model_dump() for bid in explanation.bids],
         "winner": explanation.winner,
         "history": [event_document(event) for event in explanation.history],
+    }
+
+
+def whole_document(whole: Whole) -> dict[str, Any]:
+    return {
+        "array": whole.array,
+        "state": whole.state,
+        "jobs": len(whole.jobs),
+        "states": whole.counts,
+        "reasons": [{"state": state, "reason": reason, "jobs": len(jobs)} for state, reason, jobs in whole.reasons()],
     }
 
 

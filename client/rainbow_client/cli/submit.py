@@ -18,7 +18,7 @@ from rainbow_client.cli.output import pass_on
 from rainbow_client.cli.wait import tell_ends
 from rainbow_client.cli.wish_options import take_wishes, wish_options, wishing
 from rainbow_client.printable import printable
-from rainbow_client.story import sentence
+from rainbow_client.sentences import sentence
 from rainbow_client.wording import count
 from rainbow_protocol.job import TERMINAL_STATES, JobRequest
 from rainbow_protocol.messages.client import Array, JobStatus

@@ -294,3 +294,29 @@ async def test_logs_of_the_whole_in_the_order_of_indices(
     documents = [orjson.loads(line) for line in (await rainbow("logs", "--json", ARRAY)).out.splitlines()]
     assert [(one["array_index"], one["data"]) for one in documents] == [(1, "1\n"), (2, "2\n")]
     assert (await rainbow("logs", "000000000999")).code == 77
+
+
+async def test_explain_of_the_whole(rainbow: Rainbow, array: ArrayDaemon, daemon: FakeDaemon) -> None:
+    def story(request: Message) -> list[Message]:
+        if request["job"] == ARRAY:
+            return [{"type": "error", "code": "unknown_job", "message": "no", "hint": ""}]
+        told = {"job": request["job"], "state": "pending", "reason": "", "policy": "earliest", "winner": None}
+        history = [event(request["job"], 1, "submitted", "pending")]
+        return [{"type": "explanation", **told, "clusters": [], "bids": [], "history": history}]
+
+    daemon.handlers["explain"] = story
+    for one, words in (
+        (3, "waits for others of its array: 2 may be out at once"),
+        (7, "waits for others of its array"),
+    ):
+        next(known for known in array.members if known["array_index"] == one)["reason"] = words
+    lines = (await rainbow("explain", ARRAY)).out.splitlines()
+    assert lines[0] == f"Array {ARRAY}  running: 5 jobs: 1 failed, 1 completed, 1 running, 2 pending"
+    assert lines[1].split() == ["JOBS", "STATE", "INDEX", "REASON"]
+    assert "     1  pending    3      waits for others of its array: 2 may be out at once" in lines
+    assert lines[-1] == f"`rainbow explain {ARRAY}_1` tells the story of one of them."
+    document = orjson.loads((await rainbow("explain", "--json", ARRAY)).out)
+    assert document["states"] == {"pending": 2, "running": 1, "completed": 1, "failed": 1}
+    assert (await rainbow("explain", f"{ARRAY}[7]")).out.startswith(f"Job {member_id(7)}  pending")
+    assert (await rainbow("explain", "--all", ARRAY)).out.count("What happened") == 5
+    assert (await rainbow("explain", f"{ARRAY}[5]")).code == 77

@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rainbow_client.in_short import in_short
 from rainbow_client.printable import printable
-from rainbow_client.story import auctions, sentence
-from rainbow_client.wording import cost_words, eta_words, shape_words
+from rainbow_client.sentences import sentence
+from rainbow_client.story import auctions
+from rainbow_client.wording import cost_words, eta_words, shape_words, start_words
 from rainbow_protocol.job import JobState
 from rainbow_protocol.messages.client import Event
 
@@ -93,6 +95,22 @@ def test_an_open_auction_and_one_whose_offer_is_missing() -> None:
             happened(1, "rejected", reason="too big", clusters=[{"cluster": "a", "reason": "8 cores"}]),
             "rejected: too big; a: 8 cores",
         ),
+        (happened(1, "waiting", reason="waits for job 1 to end"), "waits for job 1 to end"),
+        (
+            happened(1, "late", cluster="a", answer="yes", eta_s=300.0, cost=2.0),
+            "a answered too late to count: Yes, in 5m for 2",
+        ),
+        (happened(1, "late", cluster="a", answer="no", reason="full"), "a answered too late to count: No: full"),
+        (
+            happened(1, "reconsidered", **{"from": "a"}, decision="stay", why="b would start it 90 s sooner"),
+            "looked for a better place, and stayed on a: b would start it 1m 30s sooner",
+        ),
+        (happened(1, "withdrawing", cluster="a", to="b"), "a is asked to give it back, so that it can go to b"),
+        (
+            happened(1, "moved", **{"from": "a", "to": "b", "gain_s": 3600.0}),
+            "moved from a to b, to start 1h sooner",
+        ),
+        (happened(1, "stayed", cluster="a", reason="too late"), "stayed on a: too late"),
         (happened(1, "from_the_future", reason="new"), "from_the_future: new"),
     ],
 )
@@ -100,25 +118,52 @@ def test_sentences(event: Event, words: str) -> None:
     assert sentence(event) == words
 
 
-@given(
-    st.sampled_from(["submitted", "offered", "awarded", "declined", "rejected", "failed", "queued", "odd"]),
-    st.dictionaries(
-        st.sampled_from(
-            ["cluster", "clusters", "bids", "reason", "why", "winner", "attempt", "exit_code", "native_id", "tasks"]
+_NUMBERS = st.floats(allow_nan=False, allow_infinity=False)  # as in JSON
+_ANYTHING = st.one_of(
+    st.none(),
+    st.booleans(),
+    _NUMBERS,
+    st.text(max_size=8),
+    st.lists(
+        st.dictionaries(
+            st.sampled_from(["cluster", "answer", "eta_s", "eta_low_s", "eta_high_s", "cost", "reason"]),
+            st.one_of(st.text(max_size=4), _NUMBERS, st.sampled_from(["yes", "no"])),
         ),
-        st.one_of(
-            st.none(),
-            st.text(max_size=8),
-            st.lists(st.dictionaries(st.sampled_from(["cluster", "answer", "eta_s", "cost"]), st.text(max_size=4))),
-        ),
+        max_size=3,
     ),
 )
-def test_no_history_makes_the_story_fail_or_unsafe(name: str, data: dict[str, object]) -> None:
+_EVENTS = st.builds(
+    happened,
+    st.integers(1, 9),
+    st.sampled_from(
+        [
+            *("submitted", "waiting", "offered", "awarded", "declined", "late", "rejected", "failed", "queued"),
+            *("running", "refused", "returned", "reconsidered", "withdrawing", "moved", "stayed", "assigned", "odd"),
+        ]
+    ),
+    st.sampled_from(["pending", "queued", "failed"]),
+).flatmap(
+    lambda event: st.dictionaries(
+        st.sampled_from(
+            [
+                *("cluster", "clusters", "bids", "reason", "why", "winner", "attempt", "exit_code", "native_id"),
+                *("tasks", "from", "to", "gain_s", "current_eta_s", "decision", "answer", "eta_s", "cost"),
+            ]
+        ),
+        _ANYTHING,
+    ).map(lambda data: event.model_copy(update={"data": data}))
+)
+
+
+@given(st.lists(_EVENTS, max_size=8))
+def test_no_history_makes_the_story_fail_or_unsafe(history: list[Event]) -> None:
     """A newer daemon may say more, and a cluster may say anything."""
-    event = happened(1, name, **data)
-    assert sentence(event).isprintable()
-    for auction in auctions([event]):
-        assert all(row.cluster.isprintable() and row.reason.isprintable() for row in auction.rows)
+    assert all(sentence(event).isprintable() for event in history)
+    assert all(words.isprintable() for words in in_short(history))
+    for auction in auctions(history):
+        for row in auction.rows:
+            start = start_words(row.eta_s, row.eta_low_s, row.eta_high_s)
+            assert (row.cluster + row.reason + row.answer + start + cost_words(row.cost)).isprintable()
 
 
 @pytest.mark.parametrize(
