@@ -60,6 +60,8 @@ def core_settings(settings: DaemonSettings) -> Settings:
         policy_options=settings.policy_options,
         choose_offline=settings.choose_offline,
         site_keys_max=limits.STATE_KEYS_MAX,
+        queue_ahead_max=settings.queue_ahead_max,
+        bind_within_s=settings.bind_within_s,
         move_gain_s=settings.move_gain_s,
         move_gain_share=settings.move_gain_share,
         moves_max=settings.moves_max,

@@ -35,6 +35,8 @@ class DaemonSettings(ServiceSettings):
     )
     groups: dict[GroupName, list[ClusterName]] = Field(default_factory=dict, description="of clusters, for --group")
     choose_offline: bool = Field(default=False, description="may `first` choose a cluster that is away?")
+    queue_ahead_max: Annotated[int, Field(ge=0, le=1_000_000)] = 4
+    bind_within_s: Annotated[float, Field(ge=0)] = 300.0
     move_gain_s: Annotated[float, Field(ge=0)] = 60.0
     move_gain_share: Annotated[float, Field(ge=0, le=1)] = 0.1
     moves_max: Annotated[int, Field(ge=0, le=1_000)] = 10

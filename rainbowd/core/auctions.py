@@ -117,7 +117,8 @@ def _next_round(turn: Turn, job: Job, auction: Auction, found: Survey) -> bool:
         "deadline_ms": deadline_ms,
         "clusters": found.as_data(asked),
     }
-    turn.record(job, "offered", data, detail=True)
+    if not job.kept:
+        turn.record(job, "offered", data, detail=True)
     return True
 
 
@@ -199,7 +200,10 @@ def _settle(turn: Turn, job: Job, auction: Auction) -> None:
     if auction.bids:
         choice = choosing.choose(world, job, auction.attempt, auction.bids)
         if choice.ranking.order:
-            _close(turn, job, auction, choice)
+            if (words := _why_kept(turn, choice.ranking.order[0])) is None:
+                _close(turn, job, auction, choice)
+            else:
+                _keep(turn, job, auction, choice, words)
             return
         why_nobody, unwanted = choice.ranking.why, choice.unwanted
         awards.release_bidders(turn, auction)
@@ -217,6 +221,35 @@ def _settle(turn: Turn, job: Job, auction: Auction) -> None:
         lead = "no answer is as the job wishes" if unwanted else "every cluster that was asked said No"
         turn.move(job, Trigger.DECLINE, f"{lead} ({words})")
         waiting.after_failure(turn, job, unsettled=auction.silent)
+
+
+def _why_kept(turn: Turn, best: Bid) -> str | None:
+    """Why even the best Yes would only move the job from our line into another. None if it is to go there."""
+    cluster = turn.world.clusters[best.cluster]
+    if best.eta_s <= turn.world.settings.bind_within_s or waiting.has_room_ahead(turn, cluster):
+        return None
+    jobs = cluster.waiting_here
+    ahead = "a job of ours waits" if jobs == 1 else f"{jobs} jobs of ours wait"
+    return (
+        f"kept here, to go to whoever is free first: {best.cluster} would start it in {best.eta_s:.0f} s, "
+        f"and {ahead} there already"
+    )
+
+
+def _keep(turn: Turn, job: Job, auction: Auction, choice: choosing.Choice, words: str) -> None:
+    data = {
+        "attempt": auction.attempt,
+        "round": auction.round,
+        "bids": awards.bids_as_data(auction, choice),
+        "reason": words,
+    }
+    if not job.kept:
+        turn.record(job, "declined", data, detail=True)
+    awards.release_bidders(turn, auction)
+    turn.world.open_auctions -= 1
+    del turn.world.auctions[job.id]
+    turn.move(job, Trigger.DECLINE)
+    waiting.keep(turn, job, words)
 
 
 def _close(turn: Turn, job: Job, auction: Auction, choice: choosing.Choice) -> None:

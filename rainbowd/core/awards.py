@@ -37,7 +37,7 @@ def _award(turn: Turn, job: Job, auction: Auction, choice: Choice, order: Sequen
     cluster = world.clusters[best.cluster]
     auction.ranking = list(order[1:])
     turn.move(job, Trigger.AWARD)
-    job.cluster = best.cluster
+    job.cluster, job.kept = best.cluster, False
     job.promised_at = turn.now + best.eta_s if best.asked else None
     cluster.jobs.add(job.id)
     auction.deadline = turn.now + world.settings.award_window_s

@@ -55,6 +55,8 @@ def check(world: World) -> None:
     for cluster in world.clusters.values():
         if cluster.session is not None:
             _must(world.sessions.get(cluster.session) == cluster.name, f"the session of {cluster.name} is unknown")
+        running = sum(world.jobs[job_id].state is JobState.RUNNING for job_id in cluster.jobs if job_id in world.jobs)
+        _must(cluster.running == running, f"{cluster.name} counts {cluster.running} running jobs, {running} are")
         for job_id in cluster.jobs:
             _must(job_id in world.jobs, f"{cluster.name} lists {job_id}, which is over")
             _must(world.jobs[job_id].cluster == cluster.name, f"{cluster.name} lists {job_id}, which is elsewhere")

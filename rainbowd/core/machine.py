@@ -69,7 +69,9 @@ class Core:
             if job.state in STARTED and job.cluster is not None:
                 world.clusters[job.cluster].jobs.add(job.id)
                 following.count_out(world, job)
-                if job.state is not JobState.RUNNING:
+                if job.state is JobState.RUNNING:
+                    world.clusters[job.cluster].running += 1
+                else:
                     world.queued[job.id] = None
                     moving.arm_late(turn, job)
                 continue

@@ -26,7 +26,7 @@ def _rank(cluster: Cluster, job: Job) -> tuple[int, bool, bool, float, int, str]
 
 
 def fits_now(cluster: Cluster, shape: Shape) -> bool:
-    """By what the cluster said last is free there: counts only, so that a Yes is no promise."""
+    """By what the cluster said last is free there: counts only, so that a Yes is no promise. Who said nothing may."""
     facts = cluster.facts
     wanted = {
         "cores_free": shape.tasks * shape.cores_per_task,
@@ -35,6 +35,6 @@ def fits_now(cluster: Cluster, shape: Shape) -> bool:
     }
     for name, amount in wanted.items():
         free = facts.get(name)
-        if amount and (not isinstance(free, int | float) or free < amount):
+        if amount and isinstance(free, int | float) and free < amount:
             return False
     return True

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
 
-from rainbowd.core.line import Line
+from rainbowd.core.line import Line, Shares
 from rainbowd.core.ports import Matcher
 from rainbowd.core.selection.base import NO_FACTS, Bid, Facts, Policy
 from rainbowd.core.transitions import JobState
@@ -32,6 +32,10 @@ class Settings:
     policy_options: Mapping[str, Facts] = field(default_factory=dict)  # the site's, by policy
     site_keys_max: int = 64
     choose_offline: bool = False  # may a policy that asks nobody choose a cluster that is away?
+    queue_ahead_max: int = 4  # jobs of ours that may wait in a cluster's queue; 0: any number
+    bind_within_s: float = 300.0  # a job that starts so soon goes there all the same
+    kept_retry_s: float = 1_800.0
+    wake_max: int = 32  # jobs that are offered anew when a cluster changes
     move_gain_s: float = 60.0  # a waiting job moves only if it starts so much sooner,
     move_gain_share: float = 0.1  # and by so much of what it would still wait
     moves_max: int = 10  # of one job; 0 switches moving off
@@ -92,6 +96,7 @@ class Job:
     # What a restart may forget: how often auctions failed, when the next one may be, what was said about moving.
     asked_at: float = 0.0
     stay_told: str = ""
+    kept: bool = False  # an auction was held, and it was better to wait here
     is_out: bool = False  # has one of its array's places
     failures: int = 0
     not_before: float = 0.0
@@ -129,6 +134,12 @@ class Cluster:
     offline_since: float = 0.0
     lost_armed: bool = False
     jobs: set[str] = field(default_factory=set)  # awarded to it and not yet over
+    running: int = 0  # of these
+
+    @property
+    def waiting_here(self) -> int:
+        """Our own jobs in its queue, or on their way there."""
+        return len(self.jobs) - self.running
 
     @property
     def online(self) -> bool:
@@ -207,8 +218,9 @@ class World:
     auctions: dict[str, Auction] = field(default_factory=dict)
     open_auctions: int = 0
     ended: dict[str, JobState] = field(default_factory=dict)  # how the latest ones ended, oldest first
-    ready: Line = field(default_factory=Line)
-    waiting: dict[str, None] = field(default_factory=dict)  # pending and not ready, in order of arrival
+    shares: Shares = field(default_factory=Shares)
+    ready: Line = field(init=False)  # pending, and to be offered as soon as there is room for one more auction
+    waiting: Line = field(init=False)  # pending, and woken when something changes
     held: dict[str, None] = field(default_factory=dict)  # pending, and not to be offered before other jobs got on
     followers: dict[str, list[str]] = field(default_factory=dict)  # job → those held for it
     arrays: dict[str, ArrayLine] = field(default_factory=dict)
@@ -219,6 +231,9 @@ class World:
     awaited: set[str] = field(default_factory=set)  # not back yet since the restart, and still within the grace
     timers: list[Timer] = field(default_factory=list)
     timer_count: int = 0
+
+    def __post_init__(self) -> None:
+        self.ready, self.waiting = Line(self.shares), Line(self.shares)
 
     def arm(self, at: float, kind: str, name: str, number: int = 0) -> None:
         self.timer_count += 1

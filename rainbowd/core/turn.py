@@ -31,7 +31,7 @@ class Turn:
 
     def move(self, job: Job, trigger: Trigger, reason: str = "") -> None:
         """Take a legal step and have it saved. A job that ends here leaves every list it was on."""
-        job.state = after(job.state, trigger)
+        before, job.state = job.state, after(job.state, trigger)
         job.reason = reason[: self.world.settings.reason_chars_max]
         world = self.world
         if job.state in _QUEUED:
@@ -40,10 +40,13 @@ class Turn:
             world.queued.pop(job.id, None)
         if job.state is JobState.RUNNING:
             world.stirred.append(job.id)
+        if job.cluster is not None and (before is JobState.RUNNING) != (job.state is JobState.RUNNING):
+            world.clusters[job.cluster].running += 1 if job.state is JobState.RUNNING else -1
         if job.state in TERMINAL:
             job.finished_at = self.now
             world.stirred.append(job.id)
-            world.waiting.pop(job.id, None)
+            world.waiting.discard(job.id)
+            world.ready.discard(job.id)
             world.held.pop(job.id, None)
             if job.cluster is not None:
                 world.clusters[job.cluster].jobs.discard(job.id)

@@ -1,12 +1,12 @@
 """Which pending jobs are auctioned when: at once, when something changes, or, at the latest, when the clock says."""
 
+from rainbowd.core.ordering import fits_now
 from rainbowd.core.state import Cluster, Job
 from rainbowd.core.survey import Survey
 from rainbowd.core.turn import Turn
 from rainbowd.core.wishes import left_out
 
-WOKEN_MAX = 256  # by one change of one cluster; the others are woken by the next
-LOOKED_AT_MAX = 2_000
+LOOKED_AT_MAX = 2_000  # for one change of one cluster; the others are woken by the next
 
 
 def make_ready(turn: Turn, job: Job) -> None:
@@ -14,37 +14,43 @@ def make_ready(turn: Turn, job: Job) -> None:
     if not job.is_ready:
         job.is_ready = True
         job.retry_at = None
-        turn.world.waiting.pop(job.id, None)
+        turn.world.waiting.discard(job.id)
         turn.world.ready.add(job.user, job.wishes.urgency, job.submitted_at, job.id)
 
 
 def wake(turn: Turn, cluster: Cluster, *, described: bool = False) -> None:
-    """Something changed at a cluster: jobs that wait and could run there try again, though not too often.
+    """Something changed at a cluster: those first in line that could run there try again, though not too often.
 
     If the cluster has `described` itself anew, those that cannot run there want to know that, too.
     """
     world = turn.world
-    woken = looked_at = 0
-    for job_id in list(world.waiting):
+    woken: list[Job] = []
+    for looked_at, job_id in enumerate(world.waiting.in_order(turn.now)):
+        if not described and (len(woken) >= world.settings.wake_max or looked_at >= LOOKED_AT_MAX):
+            break
         job = world.jobs[job_id]
-        if cluster.name not in job.grants:
+        if cluster.name not in job.grants or not (described or _could_go_to(turn, job, cluster)):
             continue
-        if not described:
-            looked_at += 1
-            if woken >= WOKEN_MAX or looked_at > LOOKED_AT_MAX:
-                return
-        if described or _could_go_to(turn, job, cluster):
-            if job.not_before <= turn.now:
-                make_ready(turn, job)
-                woken += 1
-            else:
-                retry_at(turn, job, job.not_before)
+        if job.not_before <= turn.now:
+            woken.append(job)
+        else:
+            retry_at(turn, job, job.not_before)
+    for job in woken:
+        make_ready(turn, job)
 
 
 def _could_go_to(turn: Turn, job: Job, cluster: Cluster) -> bool:
+    if not (has_room_ahead(turn, cluster) or fits_now(cluster, job.shape)):
+        return False
     if left_out(job.wishes, cluster.name, turn.world.settings.groups) is not None:
         return False
     return turn.world.matcher.match(job.ask, cluster.resources).fits
+
+
+def has_room_ahead(turn: Turn, cluster: Cluster) -> bool:
+    """May one more job of ours wait in this cluster's queue?"""
+    limit = turn.world.settings.queue_ahead_max
+    return limit == 0 or cluster.waiting_here < limit
 
 
 def retry_due(turn: Turn, job: Job) -> None:
@@ -66,8 +72,25 @@ def grace_over(turn: Turn) -> None:
 
 def wait(turn: Turn, job: Job, reason: str, found: Survey) -> None:
     """Nobody can be asked now; a change will wake it."""
-    turn.world.waiting[job.id] = None
+    _enter(turn, job)
     tell(turn, job, reason, found)
+
+
+def keep(turn: Turn, job: Job, reason: str) -> None:
+    """Somebody would take it, but only to let it wait: here it can still go to whoever is free first."""
+    _enter(turn, job)
+    job.failures, job.not_before = 0, turn.now
+    if job.kept:  # told once: that it is still so a hundred changes later is not news
+        job.reason = reason[: turn.world.settings.reason_chars_max]
+        turn.save(job)
+    else:
+        job.kept = True
+        tell(turn, job, reason)
+    retry_at(turn, job, turn.now + turn.world.settings.kept_retry_s)  # in case that a change was never told
+
+
+def _enter(turn: Turn, job: Job) -> None:
+    turn.world.waiting.add(job.user, job.wishes.urgency, job.submitted_at, job.id)
 
 
 def tell(turn: Turn, job: Job, reason: str, found: Survey | None = None) -> None:
@@ -95,7 +118,7 @@ def after_failure(turn: Turn, job: Job, *, unsettled: bool) -> None:
     """
     settings = turn.world.settings
     job.failures += 1
-    turn.world.waiting[job.id] = None
+    _enter(turn, job)
     turn.record(job, "waiting", {"reason": job.reason, "clusters": []}, detail=True)
     if unsettled:
         doublings = min(job.failures - 1, 16)

@@ -14,7 +14,7 @@ from tests.sim.clockwork import Clockwork
 from tests.totals import TotalsMatcher
 
 # What a restart may forget.
-_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out"}
+_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out", "kept"}
 _KEPT = [field.name for field in fields(Job) if field.name not in _FORGOTTEN]
 
 
@@ -46,7 +46,7 @@ class Daemon:
         self.life += 1
         self.deletions_told = 0
         self.core = Core(self._settings, TotalsMatcher(), Earliest())
-        gone = {"session": None, "agent_id": None, "free": None, "draining": None, "missed": 0}
+        gone = {"session": None, "agent_id": None, "free": None, "draining": None, "missed": 0, "running": 0}
         clusters = [replace(cluster, **gone, jobs=set()) for cluster in self.disk_clusters.values()]
         live = [on_disk(job) for job in self.disk_jobs.values() if job.state not in TERMINAL]
         self._commit(self.core.restore(clusters, live, self._clockwork.now, self.generations, self.ends()))
@@ -139,9 +139,7 @@ class Daemon:
             assert job.attempt >= effect.attempt, "a start of an attempt that is not on disk"
             if job.attempt == effect.attempt and job.cluster is not None:
                 assert job.state in STARTED | TERMINAL, f"a start of a job that is {job.state} on disk"
-        elif isinstance(effect, fx.SendOffer) and self.disk_jobs[effect.job].state in STARTED:
-            pass  # quietly: nothing comes of it before the cluster that has the job has given it back
-        elif isinstance(effect, fx.SendAward | fx.SendOffer):
+        elif isinstance(effect, fx.SendAward):  # an offer is a question, and dies with its session
             assert self.disk_jobs[effect.job].attempt >= effect.attempt, "a message of an attempt not on disk"
         elif isinstance(effect, fx.AnswerSubmit):
             for outcome in effect.items:

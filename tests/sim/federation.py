@@ -35,6 +35,8 @@ class Federation:
             lost_after_s=random.choice([5.0, 1e9]),
             auctions_open_max=random.choice([2, 1_000]),
             history_events_max=random.choice([10, 400]),
+            queue_ahead_max=random.choice([0, 1, 4]),
+            bind_within_s=random.choice([0.0, 300.0]),
             move_gain_s=random.choice([0.0, 2.0]),
             move_gain_share=0.0,
             moves_max=random.choice([0, 2, 10]),

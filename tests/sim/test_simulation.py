@@ -4,6 +4,7 @@ from typing import Literal
 
 import pytest
 
+from rainbowd.core.effects import Happened
 from tests.sim.federation import Federation
 
 SEEDS = 1_000
@@ -36,6 +37,10 @@ def test_nothing_is_lost_in_very_many_runs(agents: Agents) -> None:
     play(range(SEEDS, SEEDS + SOAK_SEEDS), agents)
 
 
+def lines_of(federation: Federation) -> list[Happened]:
+    return [line for lines in federation.daemon.history.values() for line in lines]
+
+
 @pytest.mark.parametrize("agents", ["model", "real"])
 def test_the_simulation_sees_trouble(agents: Agents) -> None:
     """The run above would prove little if nothing ever went wrong in it."""
@@ -43,8 +48,10 @@ def test_the_simulation_sees_trouble(agents: Agents) -> None:
     for seed in range(100):
         federation = Federation(seed, agents)
         federation.run()
-        seen |= {line.event for lines in federation.daemon.history.values() for line in lines}
+        seen |= {line.event for line in lines_of(federation)}
         seen |= {job.state for job in federation.daemon.disk_jobs.values()}
+        if any(line.data.get("reason", "").startswith("kept here") for line in lines_of(federation)):
+            seen.add("kept")
         if federation.daemon.life > 1:
             seen.add("restarted")
         if federation.daemon.generations:
@@ -56,6 +63,7 @@ def test_the_simulation_sees_trouble(agents: Agents) -> None:
         "returned",
         "reconsidered",
         "moved",
+        "kept",
         "declined",
         "waiting",
         "cancelled",

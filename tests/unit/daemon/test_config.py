@@ -64,7 +64,7 @@ def rainbowd(*arguments: str | Path) -> Result:
         ("lost_after_s: .nan", "lost_after_s"),
         (
             "fan_out: 3",
-            "unknown key; known are award_window_s, bid_window_ms, choose_offline, database, fanout, groups",
+            "unknown key; known are award_window_s, bid_window_ms, bind_within_s, choose_offline, database, fanout",
         ),
     ],
 )

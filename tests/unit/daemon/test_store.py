@@ -20,7 +20,7 @@ from rainbowd.store.stored import StoredDescription
 from tests.unit.daemon import made
 
 # What a restart may forget.
-FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out"}
+FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out", "kept"}
 ALIVE = sorted(set(JobState) - TERMINAL)
 
 
