@@ -130,7 +130,15 @@ def reports(items: Sequence[e.Report], to_wall_s: float) -> Iterator[wire.Report
 
 def _bid(key: Key, answer: Yes | No) -> wire.Bid:
     if isinstance(answer, Yes):
-        return wire.Bid(job=key.job, attempt=key.attempt, answer="yes", eta_s=answer.eta_s, cost=answer.cost)
+        return wire.Bid(
+            job=key.job,
+            attempt=key.attempt,
+            answer="yes",
+            eta_s=answer.eta_s,
+            eta_low_s=answer.eta_low_s,
+            eta_high_s=answer.eta_high_s,
+            cost=answer.cost,
+        )
     return wire.Bid(job=key.job, attempt=key.attempt, answer="no", reason=answer.reason)
 
 

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from rainbow_agent.core.model import Shape
+from rainbow_agent.core.model import Asked, Shape
 from rainbow_agent.core.placement import why_never
-from rainbow_agent.core.pricing import Prices, cost
+from rainbow_agent.core.pricing import NoPrice, Pricing
 from rainbow_agent.core.schedule import Estimate, Schedule
 
 ETA_S_MAX = 10 * 366 * 24 * 3600.0  # as on the wire
@@ -29,9 +29,9 @@ class No:
 
 
 class Bidder:
-    def __init__(self, schedule: Schedule, prices: Prices, queue_max: int) -> None:
+    def __init__(self, schedule: Schedule, pricing: Pricing, queue_max: int) -> None:
         self._schedule = schedule
-        self._prices = prices
+        self._pricing = pricing
         self._queue_max = queue_max
         self.paused_until: float | None = None
         self._paused_for = ""
@@ -65,11 +65,13 @@ class Bidder:
             return f"queue is full: {wait} here, the limit is {self._queue_max}"
         return None
 
-    def price(self, shape: Shape, estimate: Estimate, now: float) -> Yes | No:
+    def price(self, asked: Asked, estimate: Estimate, now: float) -> Yes | No:
         eta_s, eta_high_s = eta(estimate.expected, now), eta(estimate.start, now)
         if eta_high_s > ETA_S_MAX:
             return No("could not start within ten years")
-        price = cost(shape, self._schedule.duration_s(shape), self._prices, self._schedule.totals)
+        price = self._pricing.cost(asked, self._schedule.duration_s(asked.shape), max(now, estimate.expected))
+        if isinstance(price, NoPrice):
+            return No(price.reason)
         eta_low_s = eta(estimate.low, now)
         if eta_low_s == eta_high_s:
             return Yes(eta_s, price)

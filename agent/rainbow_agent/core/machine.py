@@ -9,7 +9,7 @@ is started, `runs` moves on; what a step has changed, `ledger` collects.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from rainbow_agent.core import commands as c
@@ -21,10 +21,10 @@ from rainbow_agent.core.hours import Calendar, utc
 from rainbow_agent.core.ledger import Ledger
 from rainbow_agent.core.model import Asked, Free, Key, Totals
 from rainbow_agent.core.placement import why_never
-from rainbow_agent.core.pricing import NoPrice, PriceList, Prices, Pricing, Tariff
+from rainbow_agent.core.pricing import PriceList, Prices, Pricing, Tariff
 from rainbow_agent.core.rules import RuleBook, Rules
 from rainbow_agent.core.runs import STOPPING, Runs
-from rainbow_agent.core.schedule import Estimate, Schedule
+from rainbow_agent.core.schedule import Schedule
 from rainbow_agent.core.site_state import NO_KEYS, Keys, SiteState
 from rainbow_agent.core.state_push import StatePush
 
@@ -46,8 +46,8 @@ class AgentMachine:
 
     def __init__(self, settings: MachineSettings, site: SiteState | None = None) -> None:
         self._schedule = Schedule(settings.totals, settings.default_time_limit_s)
-        self._bidder = Bidder(self._schedule, settings.prices, settings.queue_max)
-        self._pricing = settings.pricing or Tariff(settings.totals, PriceList(settings.prices))
+        pricing = settings.pricing or Tariff(settings.totals, PriceList(settings.prices))
+        self._bidder = Bidder(self._schedule, pricing, settings.queue_max)
         self._rules = RuleBook(settings.rules, settings.totals, settings.calendar)
         self._ledger = Ledger()
         self._runs = Runs(self._ledger, self._schedule, self._bidder)
@@ -63,13 +63,13 @@ class AgentMachine:
         for attempt in self._ledger.restore(rows, reports):
             never = why_never(attempt.shape, self._schedule.totals)
             if attempt.phase in ("launching", "running"):
-                self._schedule.adopt(attempt.key, attempt.shape, attempt.assignment, attempt.since)
+                self._schedule.adopt(attempt.key, attempt.shape, attempt.assignment, attempt.since, attempt.user)
             elif attempt.phase == "queued" and never is not None:
                 self._runs.finish(attempt, "returned", now, reason=f"the cluster has changed: {never}")
             elif attempt.phase == "queued":
-                self._schedule.enqueue(attempt.key, attempt.shape)
+                self._schedule.enqueue(attempt.key, attempt.shape, attempt.user)
             elif attempt.phase == "accepted" and never is None:
-                self._schedule.hold(attempt.key, attempt.shape, now)
+                self._schedule.hold(attempt.key, attempt.shape, now, attempt.user)
         return self._ledger.settle(send_reports=self._welcomed)
 
     def step(self, command: c.Command, now: float) -> list[e.Effect]:
@@ -204,6 +204,8 @@ class AgentMachine:
     # --- bidding and accepting
 
     def _bid(self, offer: c.Offer, now: float) -> Yes | No:
+        if offer.waits_here is not None:
+            return self._bid_for_waiting(Key(offer.key.job, offer.waits_here), offer, now)
         unfit = self._unfit(now)
         if unfit is not None:
             return No(unfit)
@@ -214,19 +216,25 @@ class AgentMachine:
         objection = offer.objection or self._rules.objection(offer.asked, now) or self._bidder.objection(offer.shape)
         if objection is not None:
             return No(objection)
-        answer = self._answer(offer.asked, self._schedule.hold(offer.key, offer.shape, now), now)
+        answer = self._bidder.price(offer.asked, self._schedule.hold(offer.key, offer.shape, now, offer.user), now)
         if isinstance(answer, Yes):
             self._holds.add(offer.key, offer.asked, now + offer.hold_s)
         else:
             self._schedule.drop_hold(offer.key)
         return answer
 
-    def _answer(self, asked: Asked, estimate: Estimate, now: float) -> Yes | No:
-        answer = self._bidder.price(asked.shape, estimate, now)
-        if isinstance(answer, No):
-            return answer
-        cost = self._pricing.cost(asked, self._schedule.duration_s(asked.shape), now + answer.eta_s)
-        return No(cost.reason) if isinstance(cost, NoPrice) else replace(answer, cost=cost)
+    def _bid_for_waiting(self, key: Key, offer: c.Offer, now: float) -> Yes | No:
+        """When one of ours would start that only waits. It has its place, so nothing is held; and drained or not, it
+        would run."""
+        if self._runs.stopping:
+            return No(STOPPING)
+        phase = self.phase_of(key)
+        if phase in ("launching", "running"):
+            return No("it runs already")
+        estimate = self._schedule.waiting_start(key, now)
+        if estimate is None:
+            return No("it has not been started here" if phase == "accepted" else "it is not here")
+        return self._bidder.price(offer.asked, estimate, now)
 
     def _award(self, award: c.Award, now: float) -> e.AwardAnswer:
         if award.key in self._ledger.attempts:

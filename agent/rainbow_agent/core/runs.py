@@ -37,7 +37,7 @@ class Runs:
             self.finish(attempt, "returned", now, reason=STOPPING if never is None else never)
             return
         attempt.move("queued")
-        self._schedule.enqueue(key, attempt.shape)
+        self._schedule.enqueue(key, attempt.shape, attempt.user)
         self._ledger.save(attempt)
         self._newly_queued.append(attempt)
 
@@ -135,7 +135,7 @@ class Runs:
         self._schedule.end(command.key)
         attempt.move("queued")
         attempt.assignment = ()
-        self._schedule.enqueue_first(command.key, attempt.shape)
+        self._schedule.enqueue_first(command.key, attempt.shape, attempt.user)
         self._ledger.save(attempt)
         self._newly_queued.append(attempt)
 
@@ -160,7 +160,7 @@ class Runs:
         elif attempt.phase == "queued":
             self._schedule.dequeue(attempt.key)
         else:
-            self._schedule.end(attempt.key)
+            self._schedule.end(attempt.key, _ran_s(attempt, event, at))
         attempt.move("finished")
         attempt.assignment = ()
         attempt.work = ""  # commands and environments are not kept longer than they are needed
@@ -172,3 +172,10 @@ class Runs:
         if reason:
             details["reason"] = reason
         self._ledger.do(e.Note("job finished", attempt.key, details))
+
+
+def _ran_s(attempt: Attempt, event: e.ReportEvent, at: float) -> float | None:
+    """How long it ran, if it came to an end of its own: only that says anything about the next one."""
+    if attempt.phase == "running" and event in ("completed", "failed"):
+        return max(0.0, at - attempt.since)
+    return None

@@ -33,7 +33,8 @@ class StatePush:
         return State(self._schedule.free(), {**self.keys_beneath(), **self._site.keys}, self._site.draining)
 
     def keys_beneath(self) -> Keys:
-        return self._keys
+        """Among them how true the forecasts were. They change with every start, and are told when something else is."""
+        return {**self._keys, **self._schedule.forecast_keys()}
 
     def refused(self) -> None:
         """A job was answered No."""

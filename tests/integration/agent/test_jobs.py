@@ -194,3 +194,25 @@ async def test_a_member_of_an_array_knows_which_one_it_is(daemon: FakeDaemon) ->
     await daemon.send(wire.Starts(items=[ref]))
     assert (await daemon.end(ref)).event == "completed"
     assert await daemon.output(ref) == (f"{array} 7\n".encode(), b"")
+
+
+async def test_a_job_that_waits_goes_elsewhere_and_one_that_runs_does_not(daemon: FakeDaemon, tmp_path: Path) -> None:
+    whole = Shape(nodes=2, tasks=4, time_limit_s=600.0)
+    running = await daemon.start("sleep", "600", shape=whole)
+    await daemon.report(running, "running")
+    waiting = await daemon.start("touch", str(tmp_path / "ran"), shape=whole)
+    await daemon.report(waiting, "queued")
+    question = wire.Offer(job=waiting.job, attempt=2, shape=whole, waits_here=1, deadline_ms=1000, hold_s=30.0)
+    await daemon.send(wire.Offers(items=[question]))
+    [answer] = (await daemon.expect(wire.Bids)).items
+    assert (answer.attempt, answer.answer) == (2, "yes")
+    assert answer.eta_s is not None
+    assert 0 < answer.eta_s <= 600.0
+    await daemon.send(wire.Withdrawals(items=[running, waiting]))
+    returned = await daemon.end(waiting)
+    assert (returned.event, returned.reason) == ("returned", "withdrawn: it goes elsewhere")
+    await daemon.cancel(running)
+    assert (await daemon.end(running)).event == "cancelled"
+    # The cluster is free, and what was handed back is not run.
+    assert (await daemon.end(await daemon.start("true", shape=whole))).event == "completed"
+    assert not (tmp_path / "ran").exists()

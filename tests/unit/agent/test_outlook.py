@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from rainbow_agent.core.bidder import Bidder, Yes
 from rainbow_agent.core.forecast import Profile, Slot
-from rainbow_agent.core.model import Key, Shape, Totals
-from rainbow_agent.core.pricing import Prices
+from rainbow_agent.core.model import Asked, Key, Shape, Totals
+from rainbow_agent.core.pricing import Tariff
 from rainbow_agent.core.schedule import Schedule
 
 HOUR = Shape(tasks=2, time_limit_s=3600.0)
@@ -117,11 +117,11 @@ def test_forecasts_are_scored_when_the_job_starts() -> None:
 
 def test_a_bid_says_how_sure_it_is() -> None:
     schedule = taught()
-    bidder = Bidder(schedule, Prices(), 100)
-    assert bidder.price(HOUR, schedule.earliest(HOUR, 0.0, "ada"), 0.0) == Yes(0.0, 0.0)
+    bidder = Bidder(schedule, Tariff(schedule.totals), 100)
+    assert bidder.price(Asked(HOUR), schedule.earliest(HOUR, 0.0, "ada"), 0.0) == Yes(0.0, 0.0)
     schedule.enqueue(key(3), HOUR, "ada")
     schedule.due(0.0)
-    answer = bidder.price(HOUR, schedule.earliest(HOUR, 0.0, "ada"), 0.0)
+    answer = bidder.price(Asked(HOUR), schedule.earliest(HOUR, 0.0, "ada"), 0.0)
     assert answer == Yes(600.0, 0.0, eta_low_s=600.0, eta_high_s=3600.0)
 
 

@@ -2,8 +2,11 @@
 
 from rainbow_agent.core import commands as c
 from rainbow_agent.core import effects as e
+from rainbow_agent.core.bidder import No, Yes
+from rainbow_agent.core.model import Key
 from rainbow_agent.core.runs import WITHDRAWN
-from tests.unit.agent.test_machine import Driver, driver, events, key, only
+from rainbow_agent.core.site_state import SiteState
+from tests.unit.agent.test_machine import WHOLE, Driver, driver, events, key, only
 
 __all__ = ["driver"]  # the fixture
 
@@ -79,3 +82,61 @@ def test_one_that_comes_twice_is_handed_back_once(driver: Driver) -> None:
     driver.start(2)
     withdraw(driver, 2)
     assert only(withdraw(driver, 2), e.SaveReport) == []
+
+
+# --- when would it start where it waits?
+
+
+def asked(driver: Driver, number: int, attempt: int = 1) -> Yes | No:
+    offer = c.Offer(Key(key(number).job, 7), WHOLE, 30.0, waits_here=attempt)
+    [bids] = only(driver.step(c.Offers((offer,))), e.SendBids)
+    [(about, answer)] = bids.items
+    assert about == offer.key
+    assert offer.key not in driver.machine._holds
+    return answer
+
+
+def test_one_that_waits_says_when_it_would_start(driver: Driver) -> None:
+    driver.run(1)
+    driver.start(2)
+    driver.start(3)
+    driver.now = 30.0
+    assert asked(driver, 2) == Yes(70.0, 0.0)
+    assert asked(driver, 3) == Yes(170.0, 0.0)
+    assert driver.bid(4) == Yes(270.0, 0.0)  # nothing was held for the answers
+    driver.step(c.SiteChanged(SiteState(draining="new cooling")))
+    assert asked(driver, 2) == Yes(70.0, 0.0)
+
+
+def test_one_that_does_not_wait_says_so(driver: Driver) -> None:
+    driver.start(1)
+    assert asked(driver, 1) == No("it runs already")
+    driver.step(c.RunBegan(key(1), 1))
+    assert asked(driver, 1) == No("it runs already")
+    driver.accept(2)
+    assert asked(driver, 2) == No("it has not been started here")
+    driver.step(c.RunEnded(key(1), 1, "completed", 0))
+    assert asked(driver, 1) == No("it is not here")
+    assert asked(driver, 9) == No("it is not here")
+    assert asked(driver, 2, attempt=3) == No("it is not here")
+    driver.step(c.Stop())
+    assert asked(driver, 2) == No("the agent is stopping")
+
+
+def test_what_ran_teaches_the_next_forecasts(driver: Driver) -> None:
+    """The user goes along from the offer to the end of the run, and what was learned shows in bids."""
+    for number in range(1, 6):
+        offer = c.Offer(key(number), WHOLE, 30.0, user="anna")
+        driver.step(c.Offers((offer,)))
+        driver.step(c.Awards((c.Award(key(number), WHOLE, "work"),)))
+        driver.step(c.Starts((key(number),)))
+        driver.step(c.RunBegan(key(number), 1))
+        driver.now += 10.0
+        if number < 5:
+            driver.step(c.RunEnded(key(number), 1, "completed", 0))
+    bid = driver.bid(6)
+    assert isinstance(bid, Yes)
+    assert bid.eta_high_s == 90.0
+    assert bid.eta_s < 90.0
+    state = driver.machine.keys_beneath()
+    assert state["forecast_n"] == 5
