@@ -19,7 +19,7 @@ from rainbowd.core.selection.words import only_yes, tie_words, wait_words
 
 WEIGHT_MAX = 1e6
 FLOOR_MIN, FLOOR_MAX = 1e-6, 1e9
-ETA_FLOOR_S, COST_FLOOR = 60.0, 1.0
+ETA_FLOOR_S, COST_FLOOR = 60.0, 0.1  # near zero a minute weighs as much as a cost of 0.1
 _OPTIONS = ("eta_weight", "cost_weight", "eta_floor_s", "cost_floor")
 
 
@@ -52,20 +52,22 @@ class Balanced:
         def score(bid: Bid) -> Score:
             return balance.of(bid), *by_start(bid)
 
-        def why(order: Sequence[Bid]) -> str:
-            best, *others = order
-            if not others:
-                return only_yes(best)
-            mine, theirs = _words(best, balance), _words(others[0], balance)
-            if balance.of(best) < balance.of(others[0]):
-                return f"{mine} balances wait and cost better than {theirs}"
-            return f"{mine} balances wait and cost as well as {theirs}, {tie_words(best, others[0])}"
+        return ranked(bids, score, lambda order: _why(order, balance))
 
-        return ranked(bids, score, why)
+
+def _why(order: Sequence[Bid], balance: _Balance) -> str:
+    best, *others = order
+    if not others:
+        return only_yes(best)
+    other = others[0]
+    mine, theirs = _words(best, balance), f"{other.cluster} {_words(other, balance)}"
+    if balance.of(best) < balance.of(other):
+        return f"{best.cluster} balances wait and cost better {mine} than {theirs}"
+    return f"{best.cluster} balances wait and cost as well {mine} as {theirs}, {tie_words(best, other)}"
 
 
 def _words(bid: Bid, balance: _Balance) -> str:
-    return f"{bid.cluster} ({wait_words(bid.eta_s)}, cost {bid.cost:g}: {balance.of(bid):.3g})"
+    return f"({wait_words(bid.eta_s)}, cost {bid.cost:g}: {balance.of(bid):.3g})"
 
 
 def _read(options: Facts) -> _Balance:

@@ -36,12 +36,12 @@ class _Preference:
     def in_time(self, bid: Bid) -> bool:
         return bid.eta_s <= self.threshold_s
 
-    def place_words(self, bid: Bid) -> str:
-        place = self.place(bid)
+    def start_words(self, bid: Bid) -> str:
+        """With how it came into the order, if that is not plain."""
+        place, start = self.place(bid), f"{bid.cluster} {start_words(bid)}"
         if place == len(self.order):
-            return f"{bid.cluster} (not in the order, so last)"
-        name = self.order[place]
-        return f"{bid.cluster} ({name})" if name.startswith("@") else bid.cluster
+            return f"{start} (it is not in the order, and so the last)"
+        return f"{start} (it is in {self.order[place]})" if self.order[place].startswith("@") else start
 
 
 class Spillover:
@@ -75,19 +75,17 @@ def _why(order: Sequence[Bid], preference: _Preference) -> str:
             f"nobody starts it within {threshold}, so the earliest gets it: "
             f"{best.cluster} {start_words(best)}{_next_wait(best, others)}"
         )
-    where = preference.place_words(best)
+    start = preference.start_words(best)
     before = [bid for bid in others if preference.place(bid) < preference.place(best)]
     if before:
         before.sort(key=lambda bid: (preference.place(bid), *by_start(bid)))
         full = [f"{bid.cluster} {wait_words(bid.eta_s)}" for bid in before[:_NAMED_MAX]]
         full += [f"and {len(before) - _NAMED_MAX} more"] if len(before) > _NAMED_MAX else []
-        return (
-            f"{where} {start_words(best)}; those preferred to it would take longer than {threshold} ({', '.join(full)})"
-        )
+        return f"{start}; those preferred to it would take longer than {threshold} ({', '.join(full)})"
     if others and preference.place(others[0]) == preference.place(best) and preference.in_time(others[0]):
         told = f"among those preferred alike it comes before {others[0].cluster}, {tie_words(best, others[0])}"
-        return f"{where} {start_words(best)}; {told}"
-    return f"{where} {start_words(best)}, within {threshold}, and nobody who said Yes is preferred to it"
+        return f"{start}; {told}"
+    return f"{start}, within {threshold}, and nobody who said Yes is preferred to it"
 
 
 def _next_wait(best: Bid, others: Sequence[Bid]) -> str:

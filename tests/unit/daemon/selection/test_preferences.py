@@ -46,7 +46,7 @@ def test_another_currency_changes_nothing_if_the_floor_goes_with_it(
     offered: list[Bid], job: JobFacts, rate: float
 ) -> None:
     there = [Bid(bid.cluster, 1, bid.yes, bid.eta_s, bid.cost * rate, load=bid.load) for bid in offered]
-    options: dict[str, Value] = {**job.options, "cost_floor": rate}
+    options: dict[str, Value] = {**job.options, "cost_floor": 0.1 * rate}
     here_scores = Balanced().rank(offered, job).scores
     there_scores = Balanced().rank(there, JobFacts("j", 1, options)).scores
     for cluster, score in here_scores.items():
