@@ -52,6 +52,9 @@ class Config:
         others = tuple(other for other in self.clusters if other.name != cluster.name)
         return replace(self, clusters=(*others, cluster))
 
+    def without_cluster(self, name: str) -> "Config":
+        return replace(self, clusters=tuple(other for other in self.clusters if other.name != name))
+
 
 def daemon_url(text: str, key: str = "daemon") -> str:
     """`host:port` or a ws/wss URL, as a URL without a path."""

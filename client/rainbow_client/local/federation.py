@@ -50,6 +50,7 @@ class Federation:
         self._make_directory()
         with self._alone():
             await self._start_daemon()
+            await self._put_aside_deleted()
             wanted = clusters if clusters is not None else len(self.layout.agents()) if self.config.clusters else 3
             await self._register(wanted, presets)
             for name in self.layout.agents():
@@ -149,6 +150,26 @@ class Federation:
     async def _daemon_ready(self) -> None:
         while not self.layout.ready_file.exists():  # noqa: ASYNC110 - another process makes it
             await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def _put_aside_deleted(self) -> None:
+        """A cluster may have been deleted from the daemon: its agent would only be turned away, again and again.
+
+        Only one whose token is in the configuration can be told: without a token the daemon shows nothing of it.
+        """
+        known, config = set(self.layout.agents()), self.config
+        if not known or not config.tokens:
+            return
+        async with self.client() as client:
+            there = {cluster.name for cluster in await client.clusters()}
+        deleted = [one.name for one in config.clusters if one.token and one.name in known and one.name not in there]
+        for name in deleted:
+            running = Process.of_file(name, self.layout.pid_file(name))
+            if running is not None:
+                await self._stop(running)
+            aside = self.layout.put_aside(name)
+            config = config.without_cluster(name)
+            write_config(self.layout.client_config, config)
+            self._tell(f"{name} was deleted from the daemon; what its agent had is in {aside}")
 
     async def _register(self, wanted: int, presets: Callable[[int], Preset]) -> None:
         config = self.config

@@ -5,6 +5,7 @@ rainbowd.yaml              the daemon's; rainbowd.url is written by the daemon w
 registration-secret
 state/rainbow.db
 agents/NAME.yaml           one for each cluster, with its state in agents/NAME/
+agents/.deleted/           the same of clusters that were deleted from the daemon
 run/NAME.pid               one for each process
 logs/NAME.log
 """
@@ -70,6 +71,17 @@ class Layout:
 
     def log_file(self, process: str) -> Path:
         return self.root / "logs" / f"{process}.log"
+
+    def put_aside(self, name: str) -> Path:
+        """Move an agent's configuration and state out of the way, to where nobody looks for agents."""
+        number = 1
+        while (aside := self.root / "agents" / ".deleted" / f"{name}-{number}").exists():
+            number += 1
+        aside.mkdir(mode=0o700, parents=True)
+        self.agent_config(name).rename(aside / self.agent_config(name).name)
+        if self.agent_state(name).exists():
+            self.agent_state(name).rename(aside / "state")
+        return aside
 
     def agents(self) -> list[str]:
         """The clusters that have a configuration here, oldest first."""

@@ -136,3 +136,18 @@ def test_up_keeps_the_mode_of_an_empty_directory(tmp_path: Path) -> None:
     assert not layout.is_foreign()  # an `up` that was killed early may be repeated
     assert stat.S_IMODE(root.stat().st_mode) == 0o755
     assert stat.S_IMODE((root / "agents").stat().st_mode) == 0o700
+
+
+def test_a_cluster_that_was_deleted_does_not_keep_the_others_from_coming_up(rainbow: Rainbow, tmp_path: Path) -> None:
+    root = tmp_path / "d"
+    where = ("--dir", str(root))
+    config = ("--config", str(root / "rainbow-config.yaml"))
+    assert rainbow("up", *where, "--clusters", "2", "--detach").code == 0
+    assert rainbow("delete", "cluster", "small", *config).code == 0
+    up = rainbow("up", *where, "--detach")
+    assert up.code == 0, up.err
+    assert "small was deleted from the daemon" in up.out + up.err
+    assert (root / "agents" / ".deleted" / "small-1" / "small.yaml").exists()
+    anew = rainbow("up", *where, "--clusters", "2", "--detach", "--json").json()
+    assert sorted(anew["clusters"]) == ["medium", "small"]
+    assert rainbow("submit", *config, "--wait", "--cluster", "small", "--", "true").code == 0
