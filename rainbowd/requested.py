@@ -44,6 +44,7 @@ def facts_of(request: JobRequest) -> dict[str, Value]:
         "cores_per_task": shape.cores_per_task,
         "gpus": shape.tasks * shape.gpus_per_task,
         "gpus_per_task": shape.gpus_per_task,
+        "exclusive": shape.exclusive,
         "time_limit_s": shape.time_limit_s,
         "urgency": request.wishes.urgency,
     }

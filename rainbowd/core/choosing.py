@@ -49,5 +49,13 @@ def choose(world: World, job: Job, attempt: int, bids: Sequence[Bid]) -> Choice:
     if not wanted:
         return Choice(policy, Ranking((), "no Yes is as the job wishes"), unwanted)
     options = {**world.settings.policy_options.get(policy.name, {}), **job.wishes.options}
-    ranking = policy.rank(wanted, JobFacts(job.id, attempt, options, job.facts))
+    ranking = _ranked(policy, wanted, JobFacts(job.id, attempt, options, job.facts))
     return Choice(policy, ranking, unwanted | dict(ranking.passed_over))
+
+
+def _ranked(policy: Policy, bids: Sequence[Bid], job: JobFacts) -> Ranking:
+    """A policy may be somebody else's code: if it fails, that job waits and says so, and the others go on."""
+    try:
+        return policy.rank(bids, job)
+    except Exception as bug:
+        return Ranking((), f"the policy {policy.name!r} failed, which is a bug of it: {type(bug).__name__}: {bug}")

@@ -147,7 +147,8 @@ class Cluster:
 
     def restate(self) -> None:
         """What policies see of it. What the site's people say goes before what the agent tells."""
-        self.state = {**self.facts, "online": self.online, **self.site_keys}
+        known = {"online": self.online, "draining": self.draining is not None}
+        self.state = {**self.facts, **self.site_keys, **known}
 
 
 @dataclass(slots=True)

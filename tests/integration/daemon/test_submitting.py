@@ -191,7 +191,7 @@ async def test_the_largest_request_reaches_the_agent_unchanged(federation: Feder
 async def test_an_offer_tells_neither_command_nor_environment(federation: Federation) -> None:
     job = await federation.client.submit("the-secret-command", env={"PASSWORD": "the-secret"})
     offer = await federation.agent.item("offers", job)
-    assert set(offer) == {"job", "attempt", "shape", "deadline_ms", "hold_s"}
+    assert set(offer) == {"job", "attempt", "shape", "deadline_ms", "hold_s", "user"}
     assert "the-secret" not in str(offer)
 
 
