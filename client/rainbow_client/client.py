@@ -10,11 +10,12 @@ from rainbow_client.config import Config
 from rainbow_client.document import Progress, Source
 from rainbow_client.errors import Refused, UnknownJob
 from rainbow_client.finding import Found, cancel, find, list_jobs
-from rainbow_client.following import follow_events, follow_output, wait_for_all
+from rainbow_client.following import follow_events, follow_output
 from rainbow_client.link import Link
 from rainbow_client.output import Output
 from rainbow_client.requests import job_ids, job_request, with_changes
 from rainbow_client.submitting import submissions, submit_all
+from rainbow_client.waiting import wait_for_all
 from rainbow_protocol.job import JobRequest, JobState, Totals
 from rainbow_protocol.messages.client import (
     Array,

@@ -43,13 +43,13 @@ def _added(days_to_seconds: Sequence[str]) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Two units at most: `0.4s`, `12s`, `5m 3s`, `2h 10m`, `3d 4h`."""
+    """Two neighbouring units at most: `0.4s`, `12s`, `5m 3s`, `2h 10m`, `3d 4h`; two hours and a second are `2h`."""
     if seconds < 10:
         return f"{seconds:.1f}".rstrip("0").rstrip(".") + "s"
     whole = round(seconds)
-    parts = []
+    counts: list[tuple[int, str]] = []
     for unit, scale in _UNIT_S.items():
         count, whole = divmod(whole, scale)
-        if count:
-            parts.append(f"{count}{unit}")
-    return " ".join(parts[:2])
+        if count or counts:
+            counts.append((count, unit))
+    return " ".join(f"{count}{unit}" for count, unit in counts[:2] if count)

@@ -1,7 +1,7 @@
 """Following a job: its events and its output, across broken connections, each piece exactly once."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 
 from rainbow_client.errors import InvalidRequest, Refused, SessionLost, UnknownJob
@@ -14,7 +14,7 @@ from rainbow_client.session import CLOSE_S_MAX, Session
 from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode
 from rainbow_protocol.job import TERMINAL_STATES
-from rainbow_protocol.messages.client import Event, Jobs, JobStatus, Logs, LogsAnswer, Status
+from rainbow_protocol.messages.client import Event, Jobs, Logs, LogsAnswer, Status
 
 
 async def follow_events(link: Link, jobs: list[str], since: int) -> AsyncGenerator[Event, None]:
@@ -52,26 +52,6 @@ async def follow_events(link: Link, jobs: list[str], since: int) -> AsyncGenerat
             await patience.pause_or_raise(cause)
         finally:
             await _unwatch(session, watches)
-
-
-async def wait_for_all(
-    link: Link, jobs: Sequence[JobStatus], on_end: Callable[[JobStatus], None] | None = None
-) -> list[JobStatus]:
-    """How each of these jobs ended, in the order given. `on_end` is told of each as it ends, once."""
-    ended = {one.job: one for one in jobs if one.state in TERMINAL_STATES}
-    if on_end is not None:
-        for one in ended.values():
-            on_end(one)
-    going = list(dict.fromkeys(one.job for one in jobs if one.job not in ended))
-    for start in range(0, len(going), limits.WATCHES_PER_SESSION_MAX):
-        portion = going[start : start + limits.WATCHES_PER_SESSION_MAX]
-        async for event in follow_events(link, portion, 0):
-            if event.state in TERMINAL_STATES and event.job not in ended:
-                [one] = (await link.call(Status(id=0, jobs=[event.job]), Jobs)).items
-                ended[event.job] = one
-                if on_end is not None:
-                    on_end(one)
-    return [ended[one.job] for one in jobs]
 
 
 async def _unwatch(session: Session, watches: list[int]) -> None:

@@ -83,7 +83,9 @@ def _ran(history: Sequence[Event]) -> Iterator[str]:
         elif end.event in _ENDS:
             code = number(end.data.get("exit_code"))
             with_code = f" with exit code {code:.0f}" if code else ""
-            yield f"{began}, and {_ENDS[end.event]}{with_code} {format_duration(end.at - running.at)} later."
+            ran_s = end.at - running.at
+            when = f"{format_duration(ran_s)} later" if ran_s >= _WORTH_TELLING_S else "at once"
+            yield f"{began}, and {_ENDS[end.event]}{with_code} {when}."
     elif history and history[-1].state in ("assigned", "queued"):
         last = next((event for event in reversed(history) if event.event in ("assigned", "queued")), None)
         if last is not None:

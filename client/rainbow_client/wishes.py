@@ -1,18 +1,20 @@
 """Wishes as people write them, made into what the protocol carries: options of policies, jobs to wait for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from rainbow_client.arrays import JobName, job_names
 from rainbow_client.errors import InvalidRequest
-from rainbow_client.requests import invalid, job_ids, with_changes
+from rainbow_client.requests import invalid, with_changes
 from rainbow_protocol import limits
 from rainbow_protocol.job import JobRequest
 from rainbow_protocol.wishes import After, Wishes
 
 Value = bool | int | float | str
+Until = Literal["start", "ok", "any"]
 _WORDS: Mapping[str, Value] = {"true": True, "yes": True, "false": False, "no": False}
 _KEY_VALUE = "Write it as KEY=VALUE, such as threshold_s=300."
 _NUMBER_CHARS_MAX = 32
@@ -50,10 +52,14 @@ def read_pairs(pairs: Iterable[str], *, files: bool = False) -> dict[str, Value]
     return dict(read_pair(pair, files=files) for pair in pairs)
 
 
-def after_jobs(start: Iterable[str] = (), ok: Iterable[str] = (), over: Iterable[str] = ()) -> list[After]:
-    """Jobs that must have started, ended well, or ended at all before this one is offered."""
-    named: tuple[tuple[Any, list[str]], ...] = (("start", list(start)), ("ok", list(ok)), ("any", list(over)))
-    return [After(job=job, until=until) for until, jobs in named if jobs for job in job_ids(jobs)]
+def after_jobs(
+    names: Mapping[Until, Iterable[str]], ids_of: Callable[[list[JobName]], Mapping[JobName, str]]
+) -> list[After]:
+    """Jobs that must have got so far before this one is offered. `ids_of` tells which job a member of an array is."""
+    wanted = {until: job_names(several) for until, several in names.items() if several}
+    members = [name for several in wanted.values() for name in several if name.index is not None]
+    known = ids_of(members) if members else {}
+    return [After(job=known.get(name, name.id), until=until) for until, several in wanted.items() for name in several]
 
 
 def with_wishes(request: JobRequest, changes: Mapping[str, Any]) -> JobRequest:

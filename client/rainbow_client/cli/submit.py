@@ -59,7 +59,7 @@ def submit(
     clusters that could run it are asked, and the one that starts it first gets it.
     """
     _check_together(words, options["jobspec"], array, bulk, keep_going, watch)
-    wishes = take_wishes(options)
+    wishes = take_wishes(invocation, options)
     if bulk is not None:
         return submit_bulk(invocation, bulk, options, wishes, key, keep_going, wait)
     request = wishing(request_of(words, **options), wishes)

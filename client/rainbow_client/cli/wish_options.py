@@ -4,11 +4,12 @@ from typing import Any
 
 import click
 
-from rainbow_client.cli.frame import F
+from rainbow_client.arrays import JobName
+from rainbow_client.cli.frame import F, Invocation, with_client
 from rainbow_client.cli.options import naming_options
 from rainbow_client.duration import parse_duration_s
 from rainbow_client.errors import InvalidRequest
-from rainbow_client.wishes import after_jobs, read_pairs, with_wishes
+from rainbow_client.wishes import Until, after_jobs, read_pairs, with_wishes
 from rainbow_protocol import limits
 from rainbow_protocol.job import JobRequest
 
@@ -65,10 +66,15 @@ def wish_options(command: F) -> F:
     return command
 
 
-def take_wishes(options: dict[str, Any]) -> dict[str, Any]:
+def take_wishes(invocation: Invocation, options: dict[str, Any]) -> dict[str, Any]:
     """The wishes among the options, which are taken out of them; what was not given is absent."""
     not_clusters = [one.strip() for several in options.pop("not_clusters") for one in several.split(",")]
-    after = after_jobs(options.pop("after"), options.pop("after_ok"), options.pop("after_any"))
+    names: dict[Until, tuple[str, ...]] = {
+        "start": options.pop("after"),
+        "ok": options.pop("after_ok"),
+        "any": options.pop("after_any"),
+    }
+    after = after_jobs(names, lambda members: _ids_of(invocation, members))
     with naming_options({"options": "--policy-option"}):
         pairs = read_pairs(options.pop("policy_options"), files=True)
     wishes = {
@@ -79,6 +85,11 @@ def take_wishes(options: dict[str, Any]) -> dict[str, Any]:
         "after": after or None,
     }
     return {name: value for name, value in wishes.items() if value is not None}
+
+
+def _ids_of(invocation: Invocation, members: list[JobName]) -> dict[JobName, str]:
+    found = with_client(invocation, lambda client: client.find(map(str, members)))
+    return {one.name: one.jobs[0].job for one in found}
 
 
 def wishing(request: JobRequest, wishes: dict[str, Any]) -> JobRequest:

@@ -265,6 +265,23 @@ async def test_waiting_follows_members_to_their_end(configured: Path, daemon: Fa
             await client.wait(f"{ARRAY}[9]")
 
 
+async def test_many_ends_at_once_are_asked_for_together(configured: Path, daemon: FakeDaemon) -> None:
+    made = ArrayDaemon(daemon, dict.fromkeys(range(90), "running"), expands=False)
+
+    def watch(request: Message) -> list[Message]:
+        for one in made.members:
+            one |= {"state": "completed", "exit_code": 0}
+        items = [event(job, 1, "completed", "completed") for job in request["jobs"]]
+        return [{"type": "events", "items": items, "live": True}]
+
+    daemon.handlers["watch"] = watch
+    told: list[str] = []
+    async with Client(daemon.url, [TOKEN]) as client:
+        ended = await client.wait(ARRAY, lambda one: told.append(one.job))
+    assert len(told) == len(set(told)) == len(ended) == 90
+    assert len(daemon.of_type("status")) < 10
+
+
 async def test_logs_of_the_whole_in_the_order_of_indices(
     rainbow: Rainbow, configured: Path, daemon: FakeDaemon
 ) -> None:
@@ -294,6 +311,19 @@ async def test_logs_of_the_whole_in_the_order_of_indices(
     documents = [orjson.loads(line) for line in (await rainbow("logs", "--json", ARRAY)).out.splitlines()]
     assert [(one["array_index"], one["data"]) for one in documents] == [(1, "1\n"), (2, "2\n")]
     assert (await rainbow("logs", "000000000999")).code == 77
+
+
+async def test_a_job_after_a_member_and_after_the_whole(
+    rainbow: Rainbow, array: ArrayDaemon, daemon: FakeDaemon
+) -> None:
+    done = await rainbow("submit", "--after-ok", f"{ARRAY}[7]", "--after", ARRAY, "--", "true")
+    assert (done.code, done.err) == (0, "")
+    [item] = daemon.of_type("submit")[0]["items"]
+    assert item["request"]["wishes"]["after"] == [
+        {"job": ARRAY, "until": "start"},
+        {"job": member_id(7), "until": "ok"},
+    ]
+    assert (await rainbow("submit", "--after", f"{ARRAY}_5", "--", "true")).code == 77
 
 
 async def test_explain_of_the_whole(rainbow: Rainbow, array: ArrayDaemon, daemon: FakeDaemon) -> None:

@@ -69,6 +69,7 @@ def test_whole_seconds_in_every_notation(seconds: int) -> None:
         (9.96, "10s"),
         (12, "12s"),
         (303, "5m 3s"),
+        (7_201, "2h"),
         (7_800, "2h 10m"),
         (273_600, "3d 4h"),
     ],
