@@ -71,8 +71,9 @@ def _choose_unasked(turn: Turn, job: Job, found: Survey) -> None:
         waiting.wait(turn, job, words, found)
         return
     auction = _begin(turn, job, [])
-    auction.round, auction.bids = 1, bids
-    data = {"attempt": auction.attempt, "round": 1, "deadline_ms": 0, "clusters": found.as_data(())}
+    auction.round, auction.bids = 1, [bid for bid in bids if world.clusters[bid.cluster].online]
+    why_not = f"the policy {choice.policy.name!r} asks nobody"
+    data = {"attempt": auction.attempt, "round": 1, "deadline_ms": 0, "clusters": found.as_data((), why_not)}
     turn.record(job, "offered", data, detail=True)
     _close(turn, job, auction, choice)
 

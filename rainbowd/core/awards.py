@@ -35,7 +35,7 @@ def award_next(turn: Turn, job: Job, auction: Auction, choice: Choice | None = N
 def _award(turn: Turn, job: Job, auction: Auction, choice: Choice, order: Sequence[Bid]) -> None:
     world, best = turn.world, order[0]
     cluster = world.clusters[best.cluster]
-    auction.ranking = list(order[1:])
+    auction.ranking = [bid for bid in order[1:] if world.clusters[bid.cluster].online]
     turn.move(job, Trigger.AWARD)
     job.cluster, job.kept = best.cluster, False
     job.promised_at = turn.now + best.eta_s if best.asked else None

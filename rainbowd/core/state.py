@@ -94,7 +94,7 @@ class Job:
     history_len: int = 0
     numbered: int = 0  # the highest number that an attempt, or a question about one, has had
     # What a restart may forget: how often auctions failed, when the next one may be, what was said about moving.
-    asked_at: float = 0.0
+    asked_at: float = float("-inf")
     stay_told: str = ""
     kept: bool = False  # an auction was held, and it was better to wait here
     is_out: bool = False  # has one of its array's places

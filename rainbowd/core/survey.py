@@ -27,11 +27,11 @@ class Survey:
             return "none of the clusters that it may use is registered"
         return "no cluster could ever run it: " + "; ".join(f"{name}: {why}" for name, why in self.left_out.items())
 
-    def as_data(self, asked: Collection[str]) -> list[dict[str, Any]]:
+    def as_data(self, asked: Collection[str], why_later: str = "not in this round") -> list[dict[str, Any]]:
         """For the history: who is asked, and why each of the others is not."""
         rows = [{"cluster": name, "verdict": "asked", "reason": ""} for name in asked]
         later = [name for name in self.candidates if name not in asked]
-        rows += [{"cluster": name, "verdict": "filtered", "reason": "not in this round"} for name in later]
+        rows += [{"cluster": name, "verdict": "filtered", "reason": why_later} for name in later]
         rows += [{"cluster": name, "verdict": "filtered", "reason": why} for name, why in self.left_out.items()]
         return rows
 

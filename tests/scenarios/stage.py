@@ -4,6 +4,7 @@
 """
 
 import shlex
+from ast import literal_eval
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -12,9 +13,13 @@ from rainbowd.core import commands as cmd
 from rainbowd.core import effects as fx
 from rainbowd.core.invariants import check
 from rainbowd.core.machine import Core
+from rainbowd.core.selection.cheapest import Cheapest
 from rainbowd.core.selection.earliest import Earliest
+from rainbowd.core.selection.first import First
+from rainbowd.core.selection.spillover import Spillover
 from rainbowd.core.state import Cluster, Job, Settings, Shape
 from rainbowd.core.transitions import TERMINAL
+from rainbowd.core.wishes import URGENCY_DEFAULT, After, Wishes
 from tests.sim.daemon import on_disk
 from tests.sim.described import told
 from tests.totals import Totals, TotalsMatcher
@@ -61,9 +66,9 @@ class Stage:
     # --- what can happen --------------------------------------------------
 
     def _settings_are(self, **values: str) -> list[fx.Effect]:
-        self._settings = replace(
-            self._settings, **{name: type(getattr(self._settings, name))(value) for name, value in values.items()}
-        )
+        groups = {name[1:]: frozenset(values.pop(name).split(",")) for name in list(values) if name.startswith("@")}
+        changed = {name: type(getattr(self._settings, name))(_literal(value)) for name, value in values.items()}
+        self._settings = replace(self._settings, **changed, groups=groups or self._settings.groups)
         return self._restart()
 
     def _register(self, name: str, size: str = "") -> cmd.Command:
@@ -96,8 +101,12 @@ class Stage:
     def _gone(self, name: str) -> cmd.Command:
         return cmd.AgentGone(self._sessions[name])
 
-    def _state(self, name: str) -> cmd.Command:
-        return cmd.AgentState(self._sessions[name], None)
+    def _state(self, name: str, draining: str | None = None, **facts: str) -> cmd.Command:
+        told_facts = {key: _literal(value) for key, value in facts.items()}
+        return cmd.AgentState(self._sessions[name], None, told_facts, draining)
+
+    def _site(self, name: str, *unset: str, **keys: str) -> cmd.Command:
+        return cmd.SetState(self._origin, name, {key: _literal(value) for key, value in keys.items()}, unset)
 
     def _submit(self, job: str, **given: str) -> cmd.Command:
         numbers = {
@@ -105,8 +114,28 @@ class Stage:
         }
         grants = tuple(given["on"].split(",")) if "on" in given else GRANTS
         payload = repr(sorted(given.items())).encode()
-        item = cmd.NewJob(job, "me", grants, given.get("key"), job, Shape(**numbers), payload, Shape(**numbers))
-        return cmd.Submit(self._origin, [item], {})
+        shape = Shape(**numbers)
+        item = cmd.NewJob(
+            job,
+            "me",
+            grants,
+            given.get("key"),
+            job,
+            shape,
+            payload,
+            shape,
+            user=given.get("user", ""),
+            wishes=_wishes(given),
+            ends={name: one.state for name, one in self._disk_jobs.items() if one.state in TERMINAL},
+        )
+        if "array" not in given:
+            return cmd.Submit(self._origin, [item], {})
+        count, _, at_once = given["array"].partition("%")
+        members = [
+            replace(item, id=f"{job}.{place}", array=job, array_index=place, array_at_once=int(at_once) or None)
+            for place in range(1, int(count) + 1)
+        ]
+        return cmd.Submit(self._origin, [replace(members[0], array_begins=True), *members[1:]], {})
 
     def _cancel(self, *jobs: str) -> cmd.Command:
         return cmd.Cancel(self._origin, jobs)
@@ -135,10 +164,13 @@ class Stage:
 
     def _restart(self) -> list[fx.Effect]:
         """The daemon dies and starts again with what is on disk."""
-        self._core = Core(self._settings, TotalsMatcher(), Earliest())
-        clusters = [replace(c, session=None, agent_id=None, jobs=set()) for c in self._disk_clusters.values()]
+        policies = {policy.name: policy for policy in (Earliest(), Cheapest(), First(), Spillover())}
+        self._core = Core(self._settings, TotalsMatcher(), policies["earliest"], policies)
+        gone = {"session": None, "agent_id": None, "running": 0}
+        clusters = [replace(cluster, **gone, jobs=set()) for cluster in self._disk_clusters.values()]
         live = [on_disk(job) for job in self._disk_jobs.values() if job.state not in TERMINAL]
-        return self._core.restore(clusters, live, self._now, self._generations)
+        ends = {name: one.state for name, one in self._disk_jobs.items() if one.state in TERMINAL}
+        return self._core.restore(clusters, live, self._now, self._generations, ends)
 
     # --- what came of it --------------------------------------------------
 
@@ -158,9 +190,18 @@ class Stage:
             match effect:
                 case fx.Happened():
                     yield f"  {effect.job} is {effect.state}: {_words(effect)}"
-                case fx.SendOffer() | fx.SendAward() | fx.SendStart() | fx.SendRelease() | fx.SendCancel():
+                case (
+                    fx.SendOffer()
+                    | fx.SendAward()
+                    | fx.SendStart()
+                    | fx.SendRelease()
+                    | fx.SendWithdraw()
+                    | fx.SendCancel()
+                ):
                     kind = type(effect).__name__.removeprefix("Send").lower()
-                    yield f"  → {names.get(effect.session, 'old session')}: {kind} {effect.job}/{effect.attempt}"
+                    here = effect.waits_here if isinstance(effect, fx.SendOffer) else None
+                    about = f", when would {effect.job}/{here} start there?" if here else ""
+                    yield f"  → {names.get(effect.session, 'old session')}: {kind} {effect.job}/{effect.attempt}{about}"
                 case fx.SendAck():
                     yield f"  → {names[effect.session]}: ack {effect.job}/{effect.attempt} seq {effect.seq}"
                 case fx.SendWelcome():
@@ -199,8 +240,34 @@ def _words(happened: fx.Happened) -> str:
             return "declined: " + ", ".join(f"{bid['cluster']} says {bid['reason']}" for bid in data["bids"])
         case "submitted":
             return "submitted"
+        case "reconsidered":
+            return f"reconsidered, {data['decision']}: {data['why']}"
+        case "moved":
+            return f"moved from {data['from']} to {data['to']}, to start {data['gain_s']:g} s sooner"
     details = [f"{key} {data[key]}" for key in ("cluster", "exit_code", "reason") if data.get(key) not in (None, "")]
     return " ".join([happened.event, *details])
+
+
+def _literal(text: str) -> Any:
+    try:
+        return literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _wishes(given: dict[str, str]) -> Wishes:
+    after = [word.split(":") for word in given.get("after", "").split(",") if word]
+    return Wishes(
+        policy=given.get("policy"),
+        options={name[1:]: _literal(value) for name, value in given.items() if name.startswith("-")},
+        max_cost=float(given["max_cost"]) if "max_cost" in given else None,
+        start_within_s=float(given["start_within"]) if "start_within" in given else None,
+        not_clusters=frozenset(given.get("not_on", "").split(",")) - {""},
+        group=given.get("group"),
+        urgency=int(given.get("urgency", URGENCY_DEFAULT)),
+        move=given.get("move") != "no",
+        after=tuple(After(job, until) for job, until in after),
+    )
 
 
 def _verdicts(rows: list[dict[str, str]]) -> str:
