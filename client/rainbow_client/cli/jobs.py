@@ -102,17 +102,16 @@ def cancel(invocation: Invocation, jobs: tuple[str, ...]) -> None:
 
     def show(results: list[CancelResult]) -> None:
         members = [result for result in results if result.job not in named]
+        in_a_line = len(members) > MEMBERS_TOLD_MAX
         for result in results:
             if invocation.json:
                 print_json(result.model_dump())
-            elif result in members and len(members) > MEMBERS_TOLD_MAX:
-                continue
-            else:
+            elif result.job in named or not in_a_line:
                 words = _OUTCOMES[result.outcome]
                 if result.reason:
                     words = f"{words.partition(':')[0]}: {result.reason}"
                 print_line(f"{result.job} {words} (", state_text(result.state), ")")
-        if len(members) > MEMBERS_TOLD_MAX and not invocation.json:
+        if in_a_line and not invocation.json:
             outcomes: Counter[str] = Counter(result.outcome for result in members)
             told = ", ".join(f"{outcomes[outcome]} {words}" for outcome, words in _OF_MANY.items() if outcomes[outcome])
             print_line(f"{count(len(members), 'job')} of arrays: {told}")
