@@ -2,10 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -22,10 +19,12 @@ from rainbow_agent.core import effects as e
 from rainbow_agent.core.effects import Phase
 from rainbow_agent.core.machine import AgentMachine
 from rainbow_agent.core.model import Key
+from rainbow_agent.errand import Errand
 from rainbow_agent.identity import Identity
 from rainbow_agent.inbox import Inbox
 from rainbow_agent.journal import Journal
 from rainbow_agent.output import OutputDesk
+from rainbow_agent.performing import Performer
 from rainbow_agent.session import Connector, Link, Target
 from rainbow_agent.site_file import Site, SiteFile
 from rainbow_agent.state_dir import StateDir
@@ -49,23 +48,27 @@ class Envelope:
 
 
 class Agent:
-    def __init__(self, settings: AgentSettings, state_dir: StateDir) -> None:
+    def __init__(self, settings: AgentSettings, state_dir: StateDir, errand: Errand | None = None) -> None:
         self._settings = settings
+        self._errand = errand
         site_file = SiteFile(state_dir.site)
         site = site_file.load()
         self._inbox: Inbox[Envelope] = Inbox(INBOX_COMMANDS_MAX)
         self._to_wall_s = WallClock().offset_s
         self._journal = Journal(state_dir.journal, self._to_wall_s)
         self._identity = Identity(settings.name, self._journal.cluster())
-        self._journal_thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._backend: Backend = LocalBackend(
             local_settings(settings, state_dir, lambda: self._identity.name),
             self._post_news,
             self._fail,
             self._to_wall_s,
         )
-        self._machine = AgentMachine(machine_settings(settings, self._backend.totals(), self._to_wall_s), site.state())
+        machine = machine_settings(settings, self._backend.totals(), self._to_wall_s)
+        if errand is not None:
+            machine = replace(machine, take_max=errand.take_max, launches=errand.runs_jobs)
+        self._machine = AgentMachine(machine, site.state())
         self._control = Control(state_dir.path, site, site_file, self._site_changed, self._machine.keys_beneath)
+        self._performer = Performer(self._journal, self._backend, self._hello, self._to_wall_s, self._fail)
         self._desk = OutputDesk(self._backend, self._phase_of)
         self._announcer = Announcer(self._backend.describe, self._tell_status, self._fail)
         target = Target(settings.daemon, settings.read_secret(), settings.ca_file)
@@ -74,7 +77,6 @@ class Agent:
         self._welcomed = False
         self._connected_as: str | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._launches: set[asyncio.Task[None]] = set()
         self._stop_asked = asyncio.Event()
         self._handed_over = asyncio.Event()
         self._stopping = False
@@ -83,6 +85,23 @@ class Agent:
     def stop(self) -> None:
         """Ask it to end gracefully; `run` then returns."""
         self._stop_asked.set()
+
+    def take_no_more(self) -> None:
+        """Take no more jobs in this life; those that are here go on."""
+        self._inbox.post(Envelope(c.Enough()))
+
+    def rows(self) -> list[e.AttemptRow]:
+        """All attempts in the journal, but for the writing of this moment."""
+        return self._machine.rows()
+
+    @property
+    def name(self) -> str:
+        return self._identity.name
+
+    @property
+    def has_work(self) -> bool:
+        """Something runs here, or is to run."""
+        return any(row.phase in ("queued", "launching", "running") for row in self.rows())
 
     def look_again(self) -> None:
         """The cluster may have changed: describe it anew."""
@@ -139,12 +158,15 @@ class Agent:
             case Goodbye() | Error():
                 pass  # the session has dealt with them
             case _:
-                await self._inbox.put(Envelope(translate.command(message, self._backend.objection), link))
+                await self._inbox.put(Envelope(translate.command(message, self._objection), link))
+
+    def _objection(self, asked: wire.Offer | wire.Award) -> str | None:
+        unwanted = None if self._errand is None else self._errand.objection(asked)
+        return self._backend.objection(asked.request if isinstance(asked, wire.Award) else asked) or unwanted
 
     async def _learn_name(self, cluster: str) -> None:
         if self._identity.learn(cluster, deliberate="name" in self._settings.model_fields_set):
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._journal_thread, self._journal.remember_cluster, cluster)
+            await self._performer.write(self._journal.remember_cluster, cluster)
 
     async def closed(self, link: Link) -> None:
         self._connected_as = None
@@ -175,7 +197,7 @@ class Agent:
         alive = frozenset(row.key for row in self._machine.rows())
         steps += [self._machine.step(news, now) for news in await self._backend.recover(in_flight, alive, same_boot)]
         steps.append(self._machine.step(c.Tick(), now))
-        await self._perform([(None, effects) for effects in steps], boot)
+        await self._performer.perform([(None, effects) for effects in steps], boot)
         self._arm()
         log.info("journal restored", agent_id=self._journal.agent_id, attempts=len(rows), in_flight=len(in_flight))
 
@@ -187,7 +209,10 @@ class Agent:
             for envelope in batch:
                 self._follow(envelope)
                 performed.append((self._link, self._machine.step(envelope.command, now)))
-            await self._perform(performed)
+            await self._performer.perform(performed)
+            if self._errand is not None:
+                for envelope, (_, effects) in zip(batch, performed, strict=True):
+                    self._errand.saw(envelope.command, effects)
             if self._stopping and self._machine.handed_over:
                 self._handed_over.set()
             self._arm()
@@ -213,51 +238,6 @@ class Agent:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_at(deadline, self._inbox.post, Envelope(c.Tick()))
 
-    async def _perform(self, steps: Sequence[tuple[Link | None, list[e.Effect]]], boot: str | None = None) -> None:
-        """First to disk, all of the batch in one transaction; only then to anybody else."""
-        stored = [effect for _, effects in steps for effect in effects if isinstance(effect, e.Stored)]
-        if stored or boot is not None:
-            loop = asyncio.get_running_loop()
-            await loop.run_in_executor(self._journal_thread, self._journal.commit, stored, boot)
-        reports: list[e.Report] = []
-        reporting: Link | None = None
-        for link, effects in steps:
-            for effect in effects:
-                if isinstance(effect, e.SendReports) and link is not None:
-                    if link is not reporting:
-                        self._send_reports(reporting, reports)
-                        reporting, reports = link, []
-                    reports += effect.items
-                else:
-                    self._do(effect, link)
-        self._send_reports(reporting, reports)
-
-    def _send_reports(self, link: Link | None, reports: Sequence[e.Report]) -> None:
-        if link is not None:
-            for message in translate.reports(reports, self._to_wall_s()):
-                link.send(message)
-
-    def _do(self, effect: e.Effect, link: Link | None) -> None:
-        match effect:
-            case e.Launch():
-                task = asyncio.create_task(self._backend.launch(effect))
-                self._launches.add(task)
-                task.add_done_callback(self._launch_done)
-            case e.Kill(key, run):
-                self._backend.kill(key, run)
-            case e.Discard(key):
-                self._backend.discard(key)
-            case e.Note(event, key, details, warning):
-                known: dict[str, Any] = {} if key is None else {"job": key.job, "attempt": key.attempt}
-                (log.warning if warning else log.info)(event, **known, **details)
-            case e.SendHello(state):
-                if link is not None:
-                    link.send(self._hello(state))
-            case _:
-                if link is not None and isinstance(effect, e.Sent):
-                    for message in translate.messages(effect):
-                        link.send(message)
-
     def _hello(self, state: e.State) -> wire.AgentHello:
         return wire.AgentHello(
             agent_id=self._journal.agent_id,
@@ -269,11 +249,6 @@ class Agent:
             draining=state.draining,
             graph=self._announcer.introduce(),
         )
-
-    def _launch_done(self, task: asyncio.Task[None]) -> None:
-        self._launches.discard(task)
-        if not task.cancelled() and (cause := task.exception()) is not None:
-            self._fail(cause)
 
     def _fail(self, cause: BaseException) -> None:
         """End at once. What runs goes on, and the next process finds it."""
@@ -289,7 +264,8 @@ class Agent:
         """Give back what has not begun, and wait a little for the daemon to know; the journal has the rest."""
         log.info("stopping", running=self._machine.free().running)
         self._stopping = True
-        self._inbox.post(Envelope(c.Stop()))
+        hands_back = self._errand is None or self._errand.runs_jobs
+        self._inbox.post(Envelope(c.Stop() if hands_back else c.Enough()))
         try:
             async with asyncio.timeout(self._settings.stop_timeout_s):
                 if self._welcomed:
@@ -306,7 +282,7 @@ class Agent:
         await self._control.close()
         await self._announcer.close()
         await self._desk.close()
-        await asyncio.gather(*self._launches, return_exceptions=True)
+        await self._performer.launched()
         await self._backend.close()
-        self._journal_thread.shutdown()
+        self._performer.close()
         self._journal.close()

@@ -25,6 +25,7 @@ from rainbow_agent.exits import (
     give_up,
 )
 from rainbow_agent.journal import JournalError
+from rainbow_agent.receive_cli import receive_command
 from rainbow_agent.session import RefusedError
 from rainbow_agent.site_cli import drain, resume, state
 from rainbow_agent.site_file import SiteFileError
@@ -74,7 +75,7 @@ def run(config: Path | None, check_config: bool, **flags: Any) -> None:
     sys.exit(_serve(settings))
 
 
-for command in (drain, resume, state):
+for command in (drain, resume, state, receive_command):
     cli.add_command(command)
 
 

@@ -22,7 +22,7 @@ Told = wire.Offers | wire.Awards | wire.Starts | wire.Releases | wire.Withdrawal
 
 
 # The backend's word on what a job asks beyond its shape.
-Objection = Callable[[wire.Offer | wire_job.JobRequest], str | None]
+Objection = Callable[[wire.Offer | wire.Award], str | None]
 
 
 def command(message: Told, objection: Objection) -> c.Command:
@@ -34,9 +34,9 @@ def command(message: Told, objection: Objection) -> c.Command:
                 tuple(
                     c.Award(
                         _key(item),
-                        _shape(item.request.shape),
+                        shape_of(item.request.shape),
                         _work(item),
-                        objection(item.request),
+                        objection(item),
                         item.request.queue,
                     )
                     for item in message.items
@@ -145,7 +145,7 @@ def _bid(key: Key, answer: Yes | No) -> wire.Bid:
 def _offer(item: wire.Offer, objection: str | None) -> c.Offer:
     return c.Offer(
         _key(item),
-        _shape(item.shape),
+        shape_of(item.shape),
         item.hold_s,
         objection,
         waits_here=item.waits_here,
@@ -167,7 +167,7 @@ def _key(ref: wire.AttemptRef) -> Key:
     return Key(ref.job, ref.attempt)
 
 
-def _shape(shape: wire_job.Shape) -> Shape:
+def shape_of(shape: wire_job.Shape) -> Shape:
     return Shape(
         tasks=shape.tasks,
         cores_per_task=shape.cores_per_task,

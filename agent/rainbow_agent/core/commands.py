@@ -3,7 +3,7 @@
 From the session:  SessionOpened, SessionWelcomed, then any of Offers, Awards, Starts, Releases, Withdrawals, Cancels,
                    Acks, at last SessionClosed
 From the backend:  RunBegan → RunEnded, and RunFenced for a run that provably never began
-From the process:  Tick when `next_deadline()` has come, Stop once
+From the process:  Tick when `next_deadline()` has come, Enough, Stop once
 From the site:     SiteChanged, which is on disk already
 """
 
@@ -144,6 +144,11 @@ class Tick:
 
 
 @dataclass(frozen=True, slots=True)
+class Enough:
+    """No more jobs are taken in this life. What was taken goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """The process is about to end: no more bids, what is queued is handed back, what runs goes on without us."""
 
@@ -170,6 +175,7 @@ Command = (
     | RunEnded
     | RunFenced
     | Tick
+    | Enough
     | Stop
     | SiteChanged
 )

@@ -28,6 +28,8 @@ from rainbow_agent.core.schedule import Schedule
 from rainbow_agent.core.site_state import NO_KEYS, Keys, SiteState
 from rainbow_agent.core.state_push import StatePush
 
+ENOUGH = "no more jobs are taken here for now"
+
 
 @dataclass(frozen=True, slots=True)
 class MachineSettings:
@@ -38,6 +40,8 @@ class MachineSettings:
     pricing: Pricing | None = None  # in place of the prices
     rules: Rules = field(default_factory=Rules)
     calendar: Calendar = utc
+    take_max: int | None = None  # jobs in this life; no limit if absent
+    launches: bool = True  # else what is started waits in the journal for another life
     keys: Keys = field(default_factory=lambda: NO_KEYS)  # told with the state, beneath the site's own
 
 
@@ -50,7 +54,8 @@ class AgentMachine:
         self._bidder = Bidder(self._schedule, pricing, settings.queue_max)
         self._rules = RuleBook(settings.rules, settings.totals, settings.calendar)
         self._ledger = Ledger()
-        self._runs = Runs(self._ledger, self._schedule, self._bidder)
+        self._runs = Runs(self._ledger, self._schedule, self._bidder, settings.launches)
+        self._left_to_take = settings.take_max
         self._holds = Holds()
         self._push = StatePush(self._schedule, site or SiteState(), settings.keys)
         self._welcomed = False
@@ -113,6 +118,9 @@ class AgentMachine:
                 self._runs.run_fenced(command, now)
             case c.Tick():
                 pass
+            case c.Enough():
+                self._left_to_take = 0
+                self._drop_holds()
             case c.Stop():
                 self._drop_holds()
                 self._runs.stop(now)
@@ -132,7 +140,7 @@ class AgentMachine:
 
     def next_deadline(self) -> float | None:
         deadlines = [self._holds.next_lapse(), self._bidder.paused_until, self._rules.look_again_at]
-        if not self._runs.stopping:
+        if self._runs.launches:
             deadlines.append(self._schedule.retry_at())
         if self._welcomed:
             deadlines.append(self._push.next_due())
@@ -252,12 +260,18 @@ class AgentMachine:
             return e.AwardAnswer(award.key, refusal)
         if held is None:
             self._schedule.hold(award.key, award.shape, now)
+        if self._left_to_take is not None:
+            self._left_to_take -= 1
         self._ledger.accept(award, "" if held is None else held.user)
         return e.AwardAnswer(award.key)
 
     def _unfit(self, now: float) -> str | None:
         """Why nothing at all is taken now, or None."""
-        return STOPPING if self._runs.stopping else self._push.site.hindrance or self._bidder.hindrance(now)
+        if self._runs.stopping:
+            return STOPPING
+        if self._left_to_take == 0:
+            return ENOUGH
+        return self._push.site.hindrance or self._bidder.hindrance(now)
 
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
         """A bid that lapsed is still good if its promise costs nobody anything: it could start at once. An award that

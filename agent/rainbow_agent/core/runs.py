@@ -17,12 +17,17 @@ WITHDRAWN = "withdrawn: it goes elsewhere"
 
 
 class Runs:
-    def __init__(self, ledger: Ledger, schedule: Schedule, bidder: Bidder) -> None:
+    def __init__(self, ledger: Ledger, schedule: Schedule, bidder: Bidder, launches: bool = True) -> None:
         self._ledger = ledger
         self._schedule = schedule
         self._bidder = bidder
         self._newly_queued: list[Attempt] = []
+        self._launches = launches
         self.stopping = False
+
+    @property
+    def launches(self) -> bool:
+        return self._launches and not self.stopping
 
     def start(self, key: Key, now: float) -> None:
         attempt = self._ledger.attempts.get(key)
@@ -42,7 +47,7 @@ class Runs:
         self._newly_queued.append(attempt)
 
     def launch_due(self, now: float) -> None:
-        if not self.stopping:
+        if self.launches:
             for key, assignment in self._schedule.due(now):
                 attempt = self._ledger.attempts[key]
                 attempt.move("launching")

@@ -152,16 +152,18 @@ async def test_a_busy_cluster_is_not_hammered(daemon: FakeDaemon, settings: dict
 
 
 async def test_refusals_of_awards(daemon: FakeDaemon, agent: Agent) -> None:
-    """An award without a living bid is taken only if the job could start at once."""
+    """One whose bid has lapsed is taken only if the job could start at once; one that nobody asked about may wait."""
 
-    async def award(shape: Shape) -> wire.AwardAnswer:
+    async def award(shape: Shape, job: str | None = None) -> wire.AwardAnswer:
         request = JobRequest(command=["sleep", "300"], shape=shape)
-        await daemon.send(wire.Awards(items=[wire.Award(job=daemon.new_job(), attempt=1, request=request)]))
+        await daemon.send(wire.Awards(items=[wire.Award(job=job or daemon.new_job(), attempt=1, request=request)]))
         return (await daemon.expect(wire.AwardAnswers)).items[0]
 
-    assert (await award(Shape(tasks=4))).answer == "accept"
-    taken = await award(Shape())
+    first, second = await daemon.offer(Shape(tasks=4), Shape(tasks=4), hold_s=0.0)
+    assert (await award(Shape(tasks=4), first.job)).answer == "accept"
+    taken = await award(Shape(tasks=4), second.job)
     assert (taken.answer, taken.reason) == ("refuse", "the bid has lapsed, and its place is taken")
+    assert (await award(Shape())).answer == "accept"
     impossible = await award(Shape(cores_per_task=3))
     assert (impossible.answer, impossible.reason) == ("refuse", "needs 3 cores on one node, nodes have 2")
 
