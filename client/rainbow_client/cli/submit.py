@@ -56,7 +56,7 @@ def submit(
     """Submit COMMAND as a job, or the job that FILE describes: a jobspec of Flux, of Kubernetes… (- is stdin).
 
     Options stand before it: what follows COMMAND's first word is passed to COMMAND. Prints the job's id. The
-    clusters that could run it are asked, and the one that starts it first gets it.
+    clusters that could run it are asked, and the best answer gets it: normally the one that starts it first.
     """
     _check_together(words, options["jobspec"], array, bulk, keep_going, watch)
     wishes = take_wishes(invocation, options)

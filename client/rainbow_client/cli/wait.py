@@ -15,6 +15,8 @@ from rainbow_protocol.messages.client import JobStatus
 if TYPE_CHECKING:
     from rainbow_client.client import Client
 
+MEMBERS_TOLD_MAX = 100  # of arrays, one by one
+
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Tell of each job of an array, also of those that end well.")
@@ -35,14 +37,22 @@ def wait(invocation: Invocation, every: bool, jobs: tuple[str, ...]) -> int:
 async def tell_ends(client: "Client", jobs: Sequence[str], as_json: bool, *, every: bool = False) -> int:
     """Tells of each job as it ends, and of each array when all of it has; the highest of their exit codes.
 
-    Of an array's jobs only those that did not end well are told one by one: there may be thousands.
+    Of arrays' jobs only those that did not end well are told one by one, and not all of these: there may be thousands.
     """
+    told = 0
 
     def tell(status: JobStatus) -> None:
+        nonlocal told
         if as_json:
             print_json(status_document(status))
-        elif status.array is None or every or status.state != "completed":
+        elif status.array is None or every:
             _tell_end(status)
+        elif status.state != "completed":
+            told += 1
+            if told <= MEMBERS_TOLD_MAX:
+                _tell_end(status)
+            elif told == MEMBERS_TOLD_MAX + 1:
+                note("rainbow: the others that do not end well are only counted; `rainbow wait --all` tells of each")
 
     ended = await client.wait(jobs, tell)
     for one in folded(ended):

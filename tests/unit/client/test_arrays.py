@@ -239,6 +239,18 @@ async def test_wait_for_the_whole(rainbow: Rainbow, configured: Path, daemon: Fa
     assert (await rainbow("wait", f"{ARRAY}_1")).code == 0
 
 
+async def test_thousands_that_fail_are_counted(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
+    made = ArrayDaemon(daemon, {}, expands=False)
+    made.all = [
+        status(f"{number:012d}", "failed", exit_code=1, array=ARRAY, array_index=number) for number in range(2000, 2300)
+    ]
+    done = await rainbow("wait", ARRAY)
+    assert len(done.out.splitlines()) == 101
+    assert done.out.splitlines()[-1] == f"{ARRAY} failed: 300 jobs: 300 failed"
+    assert done.err.count("are only counted") == 1
+    assert len((await rainbow("wait", "--all", ARRAY)).out.splitlines()) == 301
+
+
 async def test_submit_waits_for_an_array(rainbow: Rainbow, configured: Path, daemon: FakeDaemon) -> None:
     made = ArrayDaemon(daemon, {1: "completed", 2: "completed"}, expands=False)
     result = {"job": ARRAY, "jobs": 2, "state": "pending"}
