@@ -131,12 +131,17 @@ async def _run(settings: AgentSettings, state_dir: StateDir, receiving: Receivin
 
 def _show(entries: list[Entry], left_off: int) -> None:
     for entry in entries:
-        size = f"{entry['nodes']} nodes, {entry['cores']} cores" + (f", {entry['gpus']} gpus" if entry["gpus"] else "")
+        kinds = [kind for kind in ("node", "core", "gpu") if entry[f"{kind}s"]]
+        size = ", ".join(_count(entry[f"{kind}s"], kind) for kind in kinds)
         code = "" if entry["exit_code"] is None else f"  exit code {entry['exit_code']}"
         reason = f"  ({entry['reason']})" if entry["reason"] else ""
         click.echo(f"{entry['job']}  {entry['state']:<10} {entry['user'] or '-':<12} {size}{code}{reason}")
     states = Counter(entry["state"] for entry in entries)
     told = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
-    click.echo(f"{len(entries)} jobs: {told}" if entries else "no jobs came")
+    click.echo(f"{_count(len(entries), 'job')}: {told}" if entries else "no jobs came")
     if left_off:
         click.echo(f"and {left_off} more than the {LISTED_MAX} that are listed")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
