@@ -108,6 +108,7 @@ def _next_round(turn: Turn, job: Job, auction: Auction, found: Survey) -> bool:
     deadline_ms = round(settings.bid_window_s * 1000)
     hold_s = settings.bid_window_s + settings.award_window_s
     for name in asked:
+        world.clusters[name].times_asked += 1
         session = world.clusters[name].session
         if session is not None:
             turn.emit(SendOffer(session, job.id, auction.attempt, job.shape, job.terms, deadline_ms, hold_s, job.user))

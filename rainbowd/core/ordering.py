@@ -9,17 +9,18 @@ MISSES_MAX = 3  # a cluster that misses more deadlines is asked no later than th
 
 
 def best_looking(world: World, job: Job, names: Iterable[str]) -> list[str]:
-    """The best first. Equals are asked in another order for every job, so that they share what comes."""
+    """The best first. Of equals, who was asked least often: so they share what comes, however few are asked."""
     return sorted(names, key=lambda name: _rank(world.clusters[name], job))
 
 
-def _rank(cluster: Cluster, job: Job) -> tuple[int, bool, bool, float, int, str]:
+def _rank(cluster: Cluster, job: Job) -> tuple[int, bool, bool, float, int, int, str]:
     queued = cluster.facts.get("jobs_queued", 0)
     return (
         min(cluster.missed, MISSES_MAX),
         cluster.draining is not None,
         not fits_now(cluster, job.shape),
         float(queued) if isinstance(queued, int | float) else 0.0,
+        cluster.times_asked,
         crc32(f"{job.id}/{cluster.name}".encode()),
         cluster.name,
     )

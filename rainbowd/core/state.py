@@ -131,6 +131,7 @@ class Cluster:
     state: Facts = field(default_factory=lambda: NO_FACTS)
     draining: str | None = None
     missed: int = 0  # deadlines in a row
+    times_asked: int = 0
     offline_since: float = 0.0
     lost_armed: bool = False
     jobs: set[str] = field(default_factory=set)  # awarded to it and not yet over

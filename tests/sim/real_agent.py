@@ -34,16 +34,24 @@ class Run:
 
 
 class RealAgent:
-    def __init__(self, name: str, nodes: int, clockwork: Clockwork, on_run: Callable[[str, int, str], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        nodes: int,
+        clockwork: Clockwork,
+        on_run: Callable[[str, int, str], None],
+        queue_max: int = 5,
+    ) -> None:
         self.name = name
         self.resources = DaemonTotals(nodes, 4)
-        self._settings = MachineSettings(Totals(nodes, 4), Prices(per_core_hour=1.0), 10.0, 5)
+        self._settings = MachineSettings(Totals(nodes, 4), Prices(per_core_hour=1.0), 10.0, queue_max)
         self._clockwork = clockwork
         self._on_run = on_run
         self._rows: dict[Key, ae.AttemptRow] = {}
         self._reports: dict[tuple[Key, int], ae.Report] = {}
         self._runs: dict[tuple[Key, int], Run] = {}
         self.crash_chance = 0.0
+        self.checks = True
         self.up = False
         self._life = 0
         self.session: int | None = None
@@ -87,7 +95,8 @@ class RealAgent:
     def _step(self, command: ac.Command) -> None:
         if self.up:
             effects = self._machine.step(command, self._clockwork.now)
-            self._machine.check()
+            if self.checks:
+                self._machine.check()
             self._perform(effects)
 
     def _perform(self, effects: list[ae.Effect]) -> None:
@@ -187,9 +196,7 @@ class RealAgent:
             case fx.SendWelcome():
                 self._step(ac.SessionWelcomed())
             case fx.SendOffer():
-                key, shape = Key(effect.job, effect.attempt), _shape(effect.shape)
-                offer = ac.Offer(key, shape, effect.hold_s, waits_here=effect.waits_here, user=effect.user)
-                self._step(ac.Offers((offer,)))
+                self.take_offers([effect])
             case fx.SendAward():
                 # The real award carries the request; here the payload names the job, and its shape is looked up.
                 shape = SHAPES[effect.payload]
@@ -205,8 +212,17 @@ class RealAgent:
             case fx.SendAck():
                 self._step(ac.Acks((ac.Ack(Key(effect.job, effect.attempt), effect.seq),)))
 
+    def take_offers(self, offers: list[fx.SendOffer]) -> None:
+        """As they come over the wire: many in one frame."""
+        self._step(ac.Offers(tuple(map(_offer, offers))))
+
 
 SHAPES: dict[bytes, DaemonShape] = {}
+
+
+def _offer(offer: fx.SendOffer) -> ac.Offer:
+    key = Key(offer.job, offer.attempt)
+    return ac.Offer(key, _shape(offer.shape), offer.hold_s, waits_here=offer.waits_here, user=offer.user)
 
 
 def _shape(shape: DaemonShape) -> Shape:
