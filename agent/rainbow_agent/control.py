@@ -58,7 +58,15 @@ class Control:
         self._talks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> None:
-        """Whoever left a socket here is gone: the directory's lock is ours."""
+        """Whoever left a socket here is gone: the directory's lock is ours. Without one the agent works all the same:
+        not every file system has sockets."""
+        try:
+            await self._listen()
+        except OSError as cause:
+            words = "`rainbow-agent drain`, `resume` and `state` cannot reach this agent while it runs"
+            log.warning(words, directory=str(self._directory), cause=str(cause))
+
+    async def _listen(self) -> None:
         (self._directory / SOCKET).unlink(missing_ok=True)
         listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
         try:

@@ -142,7 +142,7 @@ def _give(order: Order, config: Path | None, state_dir: Path | None) -> Shown:
         if shown is not None:
             return shown
         time.sleep(TRY_AGAIN_S)
-    return _no_answer(f"the agent that uses {directory} does not listen")
+    return _no_answer(f"the agent that uses {directory} does not listen; stop it, do this, and start it again")
 
 
 def _check_owner(directory: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from rainbow_agent.app import Agent
 from rainbow_agent.control import SOCKET, socket_address
@@ -126,6 +127,18 @@ async def test_another_account_is_refused(
     answer = orjson.loads(await reader.readline())
     assert answer["error"] == "only the agent's own account may do this"
     writer.close()
+
+
+async def test_an_agent_without_a_socket_works_all_the_same(
+    daemon: FakeDaemon, settings: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "state" / SOCKET).mkdir(parents=True)  # nothing can listen there
+    with capture_logs() as logs:
+        async with running_agent(settings):
+            await daemon.greet()
+            [bid] = await daemon.offer(Shape())
+            assert bid.answer == "yes"
+    assert any("cannot reach this agent" in entry["event"] for entry in logs)
 
 
 def test_the_address_names_the_socket(tmp_path: Path) -> None:

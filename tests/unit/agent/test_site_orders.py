@@ -1,6 +1,7 @@
 """What the site's people can say, and the file that remembers it."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,12 @@ def test_an_agent_that_never_listens_is_told(tmp_path: Path, monkeypatch: pytest
         held.close()
     assert result.exit_code == 1
     assert "does not listen" in result.output
+
+
+def test_another_accounts_directory_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "state").mkdir()
+    owner = os.geteuid()
+    monkeypatch.setattr("rainbow_agent.site_cli.os.geteuid", lambda: owner + 1)
+    result = agent(tmp_path, "resume")
+    assert result.exit_code == 2
+    assert f"belongs to another account (uid {owner}); run this as that one: sudo -u '#{owner}'" in result.output
