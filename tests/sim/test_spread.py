@@ -17,10 +17,9 @@ CLUSTERS, JOBS = 10, 1_000
 SHAPE = Shape(tasks=1, cores_per_task=1)
 
 
-@pytest.mark.parametrize("together", [10, 1_000])
-@pytest.mark.parametrize("fanout", [5, 16])
+@pytest.mark.parametrize(("together", "fanout"), [(10, 5), (10, 16), (1_000, 16)])
 def test_equal_clusters_share_what_comes(together: int, fanout: int) -> None:
-    """Submitted one by one, in small batches, all in one."""
+    """In small batches, with half of them asked and with all; and all jobs at once."""
     clockwork = Clockwork(1)
     won: Counter[str] = Counter()
     agents: dict[int, RealAgent] = {}
