@@ -1,7 +1,6 @@
 """The session of a user's program: its requests are answered one by one, as the disk has it or by the engine."""
 
 import asyncio
-import sqlite3
 from collections import defaultdict
 from collections.abc import Coroutine
 from itertools import count
@@ -86,9 +85,9 @@ class ClientSession(Session):
             case wire.Cancel():
                 await self._cancel(message)
             case wire.Explain():
-                self.send(
-                    await explaining.explain(self._services.repo, message, self._grants.seeing, self._services.online())
-                )
+                services, seeing = self._services, self._grants.seeing
+                online, policy = services.online(), services.site.default
+                self.send(await explaining.explain(services.repo, message, seeing, online, policy))
             case wire.ListClusters():
                 await self._from_memory(message)
                 self._list_clusters(message)
@@ -144,24 +143,12 @@ class ClientSession(Session):
         self._services.pending.keep_submit(origin, parts)
         await self._services.engine.put(commands.Submit(origin, items, {}))
 
-    async def _seen(self, named: list[str]) -> tuple[dict[str, sqlite3.Row], list[str]]:
-        """The jobs of these ids, the members for an array's, and the ids that are nobody's."""
-        repo, seeing = self._services.repo, self._grants.seeing
-        rows = await repo.find_jobs(named, seeing)
-        others = [job for job in named if job not in rows]
-        members = await repo.members(others, seeing) if others else {}
-        if members:
-            ids = [one for job in named for one in members.get(job, [job])]
-            rows = await repo.find_jobs(ids, seeing)
-            rows = {job: rows[job] for job in dict.fromkeys(ids) if job in rows}
-        return rows, [job for job in others if job not in members]
-
     async def _status(self, message: wire.Status) -> None:
-        rows, unknown = await self._seen(message.jobs)
+        """An array's id is unknown here: its members come page by page, with `list`."""
+        rows = await self._services.repo.find_jobs(message.jobs, self._grants.seeing)
         online = self._services.online()
-        arrays = any(row["array"] is not None for row in rows.values())
-        ids = list(rows) if arrays else [job for job in message.jobs if job in rows]
-        found = [translate.job_status(rows[job], online) for job in ids]
+        found = [translate.job_status(rows[job], online) for job in message.jobs if job in rows]
+        unknown = [job for job in message.jobs if job not in rows]
         self.send(wire.Jobs(ref=message.id, items=found, unknown=unknown))
 
     async def _list(self, message: wire.ListJobs) -> None:
@@ -172,10 +159,15 @@ class ClientSession(Session):
         self.send(wire.Jobs(ref=message.id, items=[translate.job_status(row, online) for row in rows]))
 
     async def _cancel(self, message: wire.Cancel) -> None:
-        rows, unknown = await self._seen(message.jobs)
+        """An array's id stands for all of its members."""
+        repo, seeing = self._services.repo, self._grants.seeing
+        members = await repo.members(message.jobs, seeing)
+        named = list(dict.fromkeys(one for job in message.jobs for one in members.get(job, [job])))
+        rows = await repo.find_jobs(named, seeing)
+        unknown = [job for job in named if job not in rows]
         origin = self._origin(message.id)
         self._services.pending.keep_cancel(origin, {job: row["state"] for job, row in rows.items()}, unknown)
-        await self._services.engine.put(commands.Cancel(origin, tuple(rows)))
+        await self._services.engine.put(commands.Cancel(origin, tuple(job for job in named if job in rows)))
 
     async def _watch(self, message: wire.Watch) -> None:
         watchers, repo = self._services.watchers, self._services.repo

@@ -15,24 +15,28 @@ _BIDS_BYTES_MAX = limits.FRAME_BYTES_MAX // 4
 _ALWAYS_TOLD = ("attempt", "round", "cluster", "policy", "winner", "exit_code")
 
 
-async def explain(repo: Repo, asked: Explain, grants: frozenset[str], online: frozenset[str]) -> Explanation:
+async def explain(
+    repo: Repo, asked: Explain, grants: frozenset[str], online: frozenset[str], policy: str = "earliest"
+) -> Explanation:
+    """`policy` is the site's, for a job that names none."""
     row = (await repo.find_jobs([asked.job], grants)).get(asked.job)
     if row is None:
         raise ProtocolError(ErrorCode.UNKNOWN_JOB, f"there is no job {asked.job} that you can see", asked.id)
     lines = await repo.load_history(asked.job, 0, limits.HISTORY_EVENTS_MAX * 2 + 2)
     history = [translate.event(line) for line in lines]
     awards = [event for event in history if event.event == "awarded"]
+    request = JobRequest.model_validate_json(row["request"])
     return Explanation(
         ref=asked.id,
         job=asked.job,
         state=row["state"],
         reason=translate.job_status(row, online).reason,
-        policy=awards[-1].data["policy"] if awards else "earliest",
+        policy=awards[-1].data["policy"] if awards else request.wishes.policy or policy,
         clusters=translate.verdicts(history),
         bids=_newest(translate.bid_records(history)),
         winner=row["cluster"],
         history=_shortened(history),
-        request=JobRequest.model_validate_json(row["request"]),
+        request=request,
     )
 
 
