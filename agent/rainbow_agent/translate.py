@@ -38,6 +38,7 @@ def command(message: Told, objection: Objection) -> c.Command:
                         _work(item),
                         objection(item),
                         item.request.queue,
+                        _user(item.user),
                     )
                     for item in message.items
                 )
@@ -149,9 +150,13 @@ def _offer(item: wire.Offer, objection: str | None) -> c.Offer:
         item.hold_s,
         objection,
         waits_here=item.waits_here,
-        user=one_line(item.user)[:USER_CHARS_MAX],
+        user=_user(item.user),
         queue=item.queue,
     )
+
+
+def _user(name: str) -> str:
+    return one_line(name)[:USER_CHARS_MAX]
 
 
 def _work(award: wire.Award) -> str:

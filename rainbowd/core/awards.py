@@ -43,7 +43,7 @@ def _award(turn: Turn, job: Job, auction: Auction, choice: Choice, order: Sequen
     auction.deadline = turn.now + world.settings.award_window_s
     world.arm(auction.deadline, "award", job.id, auction.attempt)
     if cluster.session is not None:
-        turn.emit(SendAward(cluster.session, job.id, job.attempt, job.payload, job.array, job.array_index))
+        turn.emit(SendAward(cluster.session, job.id, job.attempt, job.payload, job.user, job.array, job.array_index))
     data = {
         "attempt": job.attempt,
         "round": auction.round,

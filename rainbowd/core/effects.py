@@ -79,6 +79,7 @@ class SendAward:
     job: str
     attempt: int
     payload: bytes
+    user: str = ""
     array: str | None = None
     array_index: int | None = None
 

@@ -171,7 +171,8 @@ def _item(effect: fx.AgentEffect, shapes: dict[int, Item]) -> Item | bytes:
             return orjson.dumps(item)[:-1] + b"," + effect.terms[1:]
         return item
     if isinstance(effect, fx.SendAward):
-        award: Item = {"job": effect.job, "attempt": effect.attempt, "request": orjson.Fragment(effect.payload)}
+        request = orjson.Fragment(effect.payload)
+        award: Item = {"job": effect.job, "attempt": effect.attempt, "user": effect.user, "request": request}
         if effect.array is not None:
             award |= {"array": effect.array, "array_index": effect.array_index}
         return award

@@ -60,6 +60,7 @@ class Award:
     work: str
     objection: str | None = None
     queue: str | None = None
+    user: str = ""
 
 
 @dataclass(frozen=True, slots=True)

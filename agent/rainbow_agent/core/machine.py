@@ -259,10 +259,10 @@ class AgentMachine:
         if refusal is not None:
             return e.AwardAnswer(award.key, refusal)
         if held is None:
-            self._schedule.hold(award.key, award.shape, now)
+            self._schedule.hold(award.key, award.shape, now, award.user)
         if self._left_to_take is not None:
             self._left_to_take -= 1
-        self._ledger.accept(award, "" if held is None else held.user)
+        self._ledger.accept(award, award.user or ("" if held is None else held.user))
         return e.AwardAnswer(award.key)
 
     def _unfit(self, now: float) -> str | None:
@@ -276,8 +276,8 @@ class AgentMachine:
     def _objection_without_hold(self, award: c.Award, now: float) -> str | None:
         """A bid that lapsed is still good if its promise costs nobody anything: it could start at once. An award that
         no offer went before promised nothing, and may wait like any other."""
-        asked = Asked(award.shape, queue=award.queue)
-        objection = self._rules.without_its_bid(asked, now) or self._bidder.objection(award.shape)
+        asked = Asked(award.shape, award.user, award.queue)
+        objection = self._rules.objection(asked, now) or self._bidder.objection(award.shape)
         lapsed = self._holds.has_lapsed(award.key)
         if objection is None and lapsed and self._schedule.earliest(award.shape, now).start > now:
             return "the bid has lapsed, and its place is taken"

@@ -31,10 +31,6 @@ class Rules:
     require_time_limit: bool = False
     hours: tuple[Window, ...] = ()
 
-    @property
-    def name_users(self) -> bool:
-        return bool(self.allow_users or self.deny_users)
-
 
 class RuleBook:
     """The rules for this cluster, by this calendar."""
@@ -48,12 +44,6 @@ class RuleBook:
     def objection(self, asked: Asked, now: float) -> str | None:
         """Which rule this job breaks, in words; None if it breaks none."""
         return self._who(asked.user) or self._how_much(asked.shape) or self._how_long(asked.shape) or self._when(now)
-
-    def without_its_bid(self, asked: Asked, now: float) -> str | None:
-        """The same for an award whose bid is gone, and with it the name of the user."""
-        if self._rules.name_users:
-            return "the bid has lapsed, and who asks is not known any more"
-        return self.objection(asked, now)
 
     def reopened(self, now: float) -> bool:
         """True once, when jobs were refused because of the hour, and it is the right one now."""

@@ -207,6 +207,7 @@ class Offers(WireModel):
 
 class Award(AttemptRef):
     request: JobRequest
+    user: str = Field(default="", description="as in the offer, if there was one")
     array: JobId | None = Field(default=None, description="the array that it is a member of")
     array_index: int | None = Field(default=None, ge=0, le=limits.ARRAY_INDEX_MAX)
 

@@ -109,8 +109,9 @@ def bid_of(driver: Driver, number: int, user: str) -> Yes | No:
     return bids.items[0][1]
 
 
-def answer(driver: Driver, number: int) -> str | None:
-    [answers] = only(driver.step(c.Awards((c.Award(key(number), Shape(), "work"),))), e.SendAwardAnswers)
+def answer(driver: Driver, number: int, user: str = "") -> str | None:
+    award = c.Award(key(number), Shape(), "work", user=user)
+    [answers] = only(driver.step(c.Awards((award,))), e.SendAwardAnswers)
     return answers.items[0].refusal
 
 
@@ -122,10 +123,11 @@ def test_a_rule_is_a_no_and_holds_nothing() -> None:
     assert driver.rows[key(2)].user == "anna"
 
 
-def test_an_award_without_its_bid_names_nobody() -> None:
+def test_an_award_that_no_bid_went_before_names_who_asks() -> None:
     driver = ruled(Rules(allow_users=("anna",)))
-    assert answer(driver, 1) == "the bid has lapsed, and who asks is not known any more"
-    assert answer(ruled(Rules()), 1) is None
+    assert answer(driver, 1) == "the site takes only jobs of known users"
+    assert answer(driver, 2, user="anna") is None
+    assert driver.rows[key(2)].user == "anna"
 
 
 def test_when_the_hour_has_come_the_daemon_hears_of_it() -> None:
