@@ -24,10 +24,10 @@ class Ride:
     cluster: str = ""
     started: float | None = None
     moves: int = 0
+    processors: int = field(init=False)
 
-    @property
-    def processors(self) -> int:
-        return self.job.processors
+    def __post_init__(self) -> None:
+        self.processors = self.job.processors
 
     @property
     def wait_s(self) -> float:
@@ -60,6 +60,8 @@ class EasyCluster:
     queue: list[Ride] = field(default_factory=list)
     asked_s: float = 0.0  # processor seconds asked for by all who run or wait
     version: int = 0  # grows with every change of who runs or waits
+    _seen: Shadow = field(default_factory=lambda: Shadow(0.0, 0))
+    _shadow_of: int = -1  # the version at which it was looked at
 
     def __post_init__(self) -> None:
         self.free = self.processors
@@ -88,13 +90,16 @@ class EasyCluster:
 
     def starts_at_once(self, ride: Ride, now: float, promised: Iterable[Ride] = ()) -> bool:
         """Would it start now if it were submitted? `promised` are those who will be here before it and start now."""
+        if ride.processors > self.free:
+            return False
         promised = list(promised)
-        free = self.free - sum(one.processors for one in promised)
-        if ride.processors > free:
+        if ride.processors > self.free - sum(one.processors for one in promised):
             return False
         if not self.queue:
             return True
-        shadow = self._shadow()
+        if self._shadow_of != self.version:
+            self._seen, self._shadow_of = self._shadow(), self.version
+        shadow = self._seen
         ends_before = now + ride.job.requested_s <= shadow.at
         extra = shadow.extra - sum(one.processors for one in promised if now + one.job.requested_s > shadow.at)
         return ends_before or ride.processors <= extra

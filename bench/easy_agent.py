@@ -43,7 +43,7 @@ class EasyAgent:
     def eta_s(self, key: Key, ride: Ride, now: float) -> float:
         """When it would start here; the answer keeps its place until it is released."""
         self.release(key)
-        promised = [hold.ride for hold in self._holds.values() if hold.at_once]
+        promised = (hold.ride for hold in self._holds.values() if hold.at_once)
         at_once = self.cluster.starts_at_once(ride, now, promised)
         plan = None if at_once and not self._is_fresh(now) else self._fresh(now)  # none is made for what is known
         self._holds[key] = hold = self._held(plan, ride, at_once, now)

@@ -105,9 +105,10 @@ class Profile:
         while True:
             if steps > SEARCH_STEPS_MAX and first < count - 1:
                 first = checked = count - 1
-            start = max(times[first], begin)
+            start = times[first] if times[first] > begin else begin
             end = start + duration_s
-            checked = max(checked, first)
+            if checked < first:
+                checked = first
             while checked < count and (checked == first or times[checked] < end):
                 if cores_sum[checked] < need_cores or gpus_sum[checked] < need_gpus:
                     break
@@ -144,16 +145,18 @@ class Profile:
         first = self._split(slot.start)
         last = self._split(slot.end)
         changes = []
+        cores_change = gpus_change = 0
         for node, tasks in slot.placement:
             cores, gpus = taken_of_a_node(shape, tasks, self._totals)
             changes.append((node, sign * cores, sign * gpus))
-        cores_change = sum(cores for _, cores, _ in changes)
-        gpus_change = sum(gpus for _, _, gpus in changes)
+            cores_change += sign * cores
+            gpus_change += sign * gpus
+        cores_sum = self._cores_sum
         for index in range(first, last):
             row = self._cores[index]
             for node, cores, _ in changes:
                 row[node] += cores
-            self._cores_sum[index] += cores_change
+            cores_sum[index] += cores_change
             if gpus_change:
                 row = self._gpus[index]
                 for node, _, gpus in changes:
@@ -169,7 +172,8 @@ class Profile:
             return index
         self._times.insert(index + 1, at)
         self._cores.insert(index + 1, self._cores[index].copy())
-        self._gpus.insert(index + 1, self._gpus[index].copy())
+        # Where there are no gpus at all, one row of zeros does for all segments.
+        self._gpus.insert(index + 1, self._gpus[index].copy() if self._totals.gpus_per_node else self._gpus[index])
         self._cores_sum.insert(index + 1, self._cores_sum[index])
         self._gpus_sum.insert(index + 1, self._gpus_sum[index])
         return index + 1
