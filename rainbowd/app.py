@@ -21,7 +21,7 @@ from rainbowd.config import DaemonSettings
 from rainbowd.core.machine import Core
 from rainbowd.core.selection.base import Policy
 from rainbowd.core.state import Job, Settings
-from rainbowd.core.transitions import JobState
+from rainbowd.core.transitions import TERMINAL, JobState
 from rainbowd.engine import Engine, steady_clock
 from rainbowd.net.auth import Credentials
 from rainbowd.net.describing import Describing
@@ -31,7 +31,6 @@ from rainbowd.net.router import Router
 from rainbowd.net.server import Server
 from rainbowd.net.services import Services
 from rainbowd.net.spool import SpoolFolder
-from rainbowd.net.submitting import with_members
 from rainbowd.net.watchers import Watchers
 from rainbowd.policies import Policies, PolicyRefusedError, Site
 from rainbowd.resources.asking import ask_of
@@ -98,8 +97,8 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
     except UnreadableDescriptionError as cause:
         raise StartRefusedError(f"{settings.database}: {cause}; start the rainbowd that wrote it") from None
     jobs, retired = await repo.load_live_jobs(ask_of), await repo.load_retired()
-    ends = await _unfold_dependencies(repo, jobs)
-    restored = core.restore(clusters, jobs, clock(), _next_generations(retired), ends)
+    ends, failed_arrays = await _what_went_before(repo, jobs)
+    restored = core.restore(clusters, jobs, clock(), _next_generations(retired), ends, failed_arrays)
     credentials, watchers, pending = Credentials(secret, clusters), Watchers(), PendingAnswers()
     for one in retired:
         credentials.retire(one.token_hash, one.retired)
@@ -164,16 +163,14 @@ def _policies(settings: DaemonSettings) -> tuple[Policies, Site, Policy]:
         raise StartRefusedError(str(cause)) from None
 
 
-async def _unfold_dependencies(repo: Repo, jobs: Iterable[Job]) -> dict[str, JobState]:
-    """Arrays that live jobs come after stand for their members. Returns how those that are over ended."""
-    following = [job for job in jobs if job.wishes.after]
-    if not following:
-        return {}
-    named = {one.job for job in following for one in job.wishes.after}
-    members = await repo.members(sorted(named), None)
-    for job in following:
-        job.wishes = with_members(job.wishes, members)
-    return await repo.ends(sorted({one.job for job in following for one in job.wishes.after}))
+async def _what_went_before(repo: Repo, jobs: Iterable[Job]) -> tuple[dict[str, JobState], set[str]]:
+    """How the jobs and arrays ended that live jobs come after; and of which live arrays a member ended badly."""
+    named = sorted({one.job for job in jobs for one in job.wishes.after})
+    alive = {job.array for job in jobs if job.array is not None}
+    arrays = await repo.arrays(sorted({*named, *alive}), None)
+    failed = {name for name, state in arrays.items() if state is JobState.FAILED}
+    ends = {name: state for name, state in arrays.items() if state in TERMINAL and name not in alive}
+    return await repo.ends(named) | ends, failed
 
 
 def _next_generations(retired: Iterable[RetiredCluster]) -> dict[str, int]:

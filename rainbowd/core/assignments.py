@@ -49,7 +49,10 @@ def _accepted(turn: Turn, job: Job, session: int) -> None:
         job.failures = 0
         turn.record(job, "assigned", {"attempt": job.attempt, "cluster": job.cluster})
         world, shape = turn.world, job.shape
-        world.shares.charge(job.user, shape.tasks * shape.cores_per_task * (shape.time_limit_s or 3600.0), turn.now)
+        if not job.is_charged:  # once, however often it moves
+            job.is_charged = True
+            core_s = shape.tasks * shape.cores_per_task * (shape.time_limit_s or 3600.0)
+            world.shares.charge(job.user, core_s, turn.now)
         moving.arm_late(turn, job)
         auction = turn.world.auctions.pop(job.id, None)
         if auction is not None:

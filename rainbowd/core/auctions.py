@@ -7,7 +7,7 @@ as the job wishes. A policy that asks nobody gets the same in one step.
 from rainbowd.core import awards, choosing, following, moving, waiting
 from rainbowd.core.commands import BidItem, BidsReceived
 from rainbowd.core.effects import SendOffer, SendRelease
-from rainbowd.core.ordering import best_looking
+from rainbowd.core.ordering import best_looking, miss
 from rainbowd.core.selection.base import Bid
 from rainbowd.core.state import Auction, Job
 from rainbowd.core.survey import Survey, survey
@@ -21,7 +21,7 @@ def open_ready(turn: Turn) -> None:
         following.release(turn)
         if not world.ready or world.open_auctions >= world.settings.auctions_open_max:
             return
-        job = world.jobs.get(world.ready.pop(turn.now))
+        job = world.jobs.get(world.ready.pop())
         if job is not None and job.is_ready:
             job.is_ready = False
             if job.state is JobState.PENDING:
@@ -54,7 +54,8 @@ def _wait_for_offline(turn: Turn, job: Job, found: Survey) -> None:
 def _choose_unasked(turn: Turn, job: Job, found: Survey) -> None:
     """No question is asked: what the daemon knows of the clusters decides. One that is away gets it when it is back."""
     world, settings = turn.world, turn.world.settings
-    names = best_looking(world, job, found.candidates)[: settings.fanout]
+    taking = [name for name in found.candidates if world.clusters[name].draining is None]
+    names = best_looking(world, job, taking or found.candidates)[: settings.fanout]
     if settings.choose_offline:
         names += found.offline[: settings.fanout - len(names)]
     if not names:
@@ -175,7 +176,7 @@ def bids_due(turn: Turn, job: Job, attempt: int) -> None:
     if auction.deadline <= turn.now:
         for name in sorted(auction.asked):
             auction.silent = True
-            turn.world.clusters[name].missed += 1
+            miss(turn.now, turn.world.clusters[name], turn.world.settings.bid_window_s)
             auction.noes.append(Bid(name, auction.round, False, reason="did not answer in time"))
         auction.asked = set()
         _settle(turn, job, auction)
@@ -213,6 +214,7 @@ def _settle(turn: Turn, job: Job, auction: Auction) -> None:
     noes = [awards.bid_as_data(bid) for bid in auction.noes if bid.round == auction.round]
     data = {"attempt": auction.attempt, "round": auction.round, "bids": yeses + noes, "reason": why_nobody}
     turn.record(job, "declined", data, detail=True)
+    said_yes = bool(auction.bids)
     # A Yes that will not do is a No, with the reason why.
     auction.noes += [Bid(bid.cluster, bid.round, False, reason=unwanted.get(bid.cluster, "")) for bid in auction.bids]
     auction.bids = []
@@ -220,7 +222,7 @@ def _settle(turn: Turn, job: Job, auction: Auction) -> None:
         world.open_auctions -= 1
         del world.auctions[job.id]
         words = "; ".join(f"{bid.cluster}: {bid.reason or 'no reason given'}" for bid in auction.noes)
-        lead = "no answer is as the job wishes" if unwanted else "every cluster that was asked said No"
+        lead = why_nobody if said_yes else "every cluster that was asked said No"
         turn.move(job, Trigger.DECLINE, f"{lead} ({words})")
         waiting.after_failure(turn, job, unsettled=auction.silent)
 

@@ -37,7 +37,7 @@ def _award(turn: Turn, job: Job, auction: Auction, choice: Choice, order: Sequen
     cluster = world.clusters[best.cluster]
     auction.ranking = [bid for bid in order[1:] if world.clusters[bid.cluster].online]
     turn.move(job, Trigger.AWARD)
-    job.cluster, job.kept = best.cluster, False
+    job.cluster, job.kept = best.cluster, 0
     job.promised_at = turn.now + best.eta_s if best.asked else None
     cluster.jobs.add(job.id)
     auction.deadline = turn.now + world.settings.award_window_s

@@ -47,7 +47,7 @@ def choose(world: World, job: Job, attempt: int, bids: Sequence[Bid]) -> Choice:
     unwanted = {bid.cluster: words for bid in bids if (words := objection(job.wishes, bid)) is not None}
     wanted = [informed(world, job, bid, policy) for bid in bids if bid.cluster not in unwanted]
     if not wanted:
-        return Choice(policy, Ranking((), "no Yes is as the job wishes"), unwanted)
+        return Choice(policy, Ranking((), "no answer is as the job wishes"), unwanted)
     options = {**world.settings.policy_options.get(policy.name, {}), **job.wishes.options}
     ranking = _ranked(policy, wanted, JobFacts(job.id, attempt, options, job.facts))
     return Choice(policy, ranking, unwanted | dict(ranking.passed_over))
@@ -56,6 +56,9 @@ def choose(world: World, job: Job, attempt: int, bids: Sequence[Bid]) -> Choice:
 def _ranked(policy: Policy, bids: Sequence[Bid], job: JobFacts) -> Ranking:
     """A policy may be somebody else's code: if it fails, that job waits and says so, and the others go on."""
     try:
-        return policy.rank(bids, job)
+        ranking = policy.rank(bids, job)
+        asked = {bid.cluster for bid in bids}
+        order = tuple(bid for bid in ranking.order if bid.cluster in asked)
+        return Ranking(order, str(ranking.why), dict(ranking.scores), dict(ranking.passed_over))
     except Exception as bug:
         return Ranking((), f"the policy {policy.name!r} failed, which is a bug of it: {type(bug).__name__}: {bug}")

@@ -29,13 +29,14 @@ def agent_ready(turn: Turn, command: AgentReady) -> None:
     cluster.session = command.session
     cluster.agent_id = command.agent_id
     _take_state(cluster, command)
+    cluster.missed = 0
     # Counts say less than a graph does: they describe a cluster only as long as nothing else does.
     if cluster.form in (None, "totals") and cluster.digest != command.totals.digest:
         descriptions.take(turn, cluster, command.totals)
     send_graph = command.digest is not None and command.digest != cluster.digest
     turn.emit(SendWelcome(command.session, cluster.name, send_graph))
     assignments.reconcile(turn, cluster, command.session, list(command.inventory))
-    waiting.wake(turn, cluster, described=True)
+    waiting.wake(turn, cluster, all_of_them=True)
     moving.freed(turn, cluster)
     auctions.open_ready(turn)
 
@@ -68,6 +69,7 @@ def leave(turn: Turn, cluster: Cluster) -> None:
             turn.record(job, "disconnected", {"attempt": job.attempt, "cluster": cluster.name}, detail=True)
     moving.cluster_gone(turn, cluster.name)
     auctions.bidder_gone(turn, cluster.name)
+    waiting.wake_kept(turn)  # some were kept for a place that is no more
     if started and not cluster.lost_armed:
         cluster.lost_armed = True
         world.arm(turn.now + world.settings.lost_after_s, "lost", cluster.name)
@@ -122,4 +124,5 @@ def set_state(turn: Turn, command: SetState) -> None:
 
 def _take_state(cluster: Cluster, command: AgentReady | AgentState) -> None:
     cluster.free, cluster.facts, cluster.draining = command.free, command.facts, command.draining
+    cluster.missed = max(0, cluster.missed - 1)
     cluster.restate()

@@ -69,7 +69,7 @@ def _create(turn: Turn, command: RegisterCluster) -> None:
 
 def _replace(turn: Turn, cluster: Cluster, description: Description) -> None:
     take(turn, cluster, description)
-    waiting.wake(turn, cluster, described=True)
+    waiting.wake(turn, cluster, all_of_them=True)
     auctions.open_ready(turn)
 
 

@@ -1,7 +1,11 @@
-"""Jobs that wait for other jobs: those that come after them, and members of an array that may not all be out."""
+"""Jobs that wait for other jobs: those that come after them, and members of an array that may not all be out.
+
+Each held job keeps what is still unmet; when another begins or ends, only what is about that one is looked at. An array
+that jobs come after counts as one: begun when all of its members have, over when all are, and well if all were.
+"""
 
 from rainbowd.core import waiting
-from rainbowd.core.state import ArrayLine, Job, World
+from rainbowd.core.state import ArrayLine, Job, Tally, World
 from rainbowd.core.transitions import TERMINAL, JobState, Trigger
 from rainbowd.core.turn import Turn
 from rainbowd.core.wishes import After
@@ -13,14 +17,21 @@ _NAMED_MAX = 3
 
 def admit(turn: Turn, job: Job) -> None:
     """A new job, or one from before a restart: it gets an auction, or is held until others have got on."""
-    unmet = [one for one in job.wishes.after if not _met(turn.world, one)]
-    if unmet:
-        for one in unmet:
-            turn.world.followers.setdefault(one.job, []).append(job.id)
-        turn.world.held[job.id] = None
-        _tell_or_reject(turn, job)
+    world = turn.world
+    for one in dict.fromkeys(job.wishes.after):
+        state = _state_of(world, one.job)
+        if _never(one, state):
+            _reject(turn, job, one, state)
+            return
+        if not _met(one, state):
+            job.unmet.append(one)
+    if not job.unmet:
+        _enter_array(turn, job)
         return
-    _enter_array(turn, job)
+    for before in {one.job for one in job.unmet}:
+        world.followers.setdefault(before, []).append(job.id)
+    world.held[job.id] = None
+    _tell(turn, job)
 
 
 def release(turn: Turn) -> None:
@@ -28,59 +39,111 @@ def release(turn: Turn) -> None:
     world = turn.world
     while world.stirred:
         stirred = world.stirred.popleft()
-        before = world.jobs.get(stirred)
-        if before is not None and before.state in TERMINAL:
-            _leave_array(turn, before)
-        for job_id in world.followers.pop(stirred, ()):
-            if job_id in world.held:
-                _reconsider(turn, world.jobs[job_id], stirred)
+        job = world.jobs.get(stirred)
+        if job is not None and job.array is not None:
+            _count(world, job)
+            if job.state in TERMINAL:
+                _leave_array(turn, job)
+        state = _state_of(world, stirred)
+        if stirred in world.followers:
+            _got_on(turn, stirred, state)
 
 
-def _reconsider(turn: Turn, job: Job, stirred: str) -> None:
+def _got_on(turn: Turn, before: str, state: JobState | None) -> None:
     world = turn.world
-    unmet = [one for one in job.wishes.after if not _met(world, one)]
-    if not unmet:
-        del world.held[job.id]
-        _enter_array(turn, job)
-        return
-    if any(one.job == stirred for one in unmet):
-        world.followers.setdefault(stirred, []).append(job.id)  # it has only begun, and must end
-    _tell_or_reject(turn, job)
+    still: list[str] = []
+    for job_id in world.followers.pop(before):
+        if job_id not in world.held:
+            continue  # cancelled, or rejected
+        job = world.jobs[job_id]
+        about = [one for one in job.unmet if one.job == before]
+        never = next((one for one in about if _never(one, state)), None)
+        if never is not None:
+            _reject(turn, job, never, state)
+            continue
+        left = [one for one in about if not _met(one, state)]
+        if len(left) == len(about):
+            still.append(job_id)
+            continue
+        job.unmet = [one for one in job.unmet if one.job != before] + left
+        if left:
+            still.append(job_id)
+        if job.unmet:
+            _tell(turn, job)
+        else:
+            del world.held[job_id]
+            _enter_array(turn, job)
+    if still:
+        world.followers[before] = still
 
 
-def _state_of(world: World, job_id: str) -> JobState | None:
-    job = world.jobs.get(job_id)
-    return job.state if job is not None else world.ended.get(job_id)
+def _state_of(world: World, name: str) -> JobState | None:
+    """Of a job, or of an array as a whole; None for what ended so long ago that only the disk remembers it."""
+    job = world.jobs.get(name)
+    if job is not None:
+        return job.state
+    tally = world.tallies.get(name)
+    if tally is not None:
+        return JobState.PENDING if tally.unbegun else JobState.RUNNING
+    return world.ended.get(name)
 
 
-def _met(world: World, one: After) -> bool:
-    state = _state_of(world, one.job)
+def _met(one: After, state: JobState | None) -> bool:
     if one.until == "ok":
         return state is JobState.COMPLETED
-    if state is None:  # it ended so long ago that only the disk remembers it
-        return True
-    return state in (_BEGUN if one.until == "start" else TERMINAL)
+    return state is None or state in (_BEGUN if one.until == "start" else TERMINAL)
 
 
-def _tell_or_reject(turn: Turn, job: Job) -> None:
-    world = turn.world
-    unmet = [one for one in job.wishes.after if not _met(world, one)]
-    for one in unmet:
-        state = _state_of(world, one.job)
-        if one.until == "ok" and (state is None or state in TERMINAL):
-            how = "how it ended is not known" if state is None else f"that one was {state}"
-            if state is JobState.FAILED:
-                how = "that one failed"
-            reason = f"it was to run only if job {one.job} ended well, and {how}"
-            turn.move(job, Trigger.REJECT, reason)
-            turn.record(job, "rejected", {"reason": reason, "clusters": []})
-            return
-    named = ", ".join(f"job {one.job} {_FOR[one.until]}" for one in unmet[:_NAMED_MAX])
-    more = f" and {len(unmet) - _NAMED_MAX} more" if len(unmet) > _NAMED_MAX else ""
+def _never(one: After, state: JobState | None) -> bool:
+    return one.until == "ok" and (state is None or state in TERMINAL) and state is not JobState.COMPLETED
+
+
+def _reject(turn: Turn, job: Job, one: After, state: JobState | None) -> None:
+    how = "how it ended is not known" if state is None else f"that one was {state}"
+    if state is JobState.FAILED:
+        how = "that one failed"
+    reason = f"it was to run only if job {one.job} ended well, and {how}"
+    turn.move(job, Trigger.REJECT, reason)
+    turn.record(job, "rejected", {"reason": reason, "clusters": []})
+
+
+def _tell(turn: Turn, job: Job) -> None:
+    named = ", ".join(f"job {one.job} {_FOR[one.until]}" for one in job.unmet[:_NAMED_MAX])
+    more = f" and {len(job.unmet) - _NAMED_MAX} more" if len(job.unmet) > _NAMED_MAX else ""
     waiting.tell(turn, job, f"waits for {named}{more}")
 
 
 # --- arrays ---------------------------------------------------------------
+
+
+def joined(world: World, job: Job) -> None:
+    """A member of an array is new here, or was alive at the restart."""
+    if job.array is not None:
+        tally = world.tallies.setdefault(job.array, Tally())
+        tally.alive += 1
+        job.has_begun = job.state is JobState.RUNNING
+        tally.unbegun += not job.has_begun
+
+
+def _count(world: World, job: Job) -> None:
+    """A member began or ended. When that makes it so for all of them, the array has stirred, too."""
+    name = job.array or ""
+    tally = world.tallies.get(name)
+    if tally is None or job.is_counted:
+        return
+    if not job.has_begun:
+        job.has_begun = True
+        tally.unbegun -= 1
+        if not tally.unbegun:
+            world.stirred.append(name)
+    if job.state in TERMINAL:
+        job.is_counted = True
+        tally.alive -= 1
+        tally.failed |= job.state is not JobState.COMPLETED
+        if not tally.alive:
+            del world.tallies[name]
+            world.remember_end(name, JobState.FAILED if tally.failed else JobState.COMPLETED)
+            world.stirred.append(name)
 
 
 def _enter_array(turn: Turn, job: Job) -> None:

@@ -48,6 +48,11 @@ def check(world: World) -> None:
     _must(set(world.auctions) <= set(world.jobs), "an auction outlived its job")
     _must(set(world.moves) <= set(world.jobs), "a move outlived its job")
     _must(set(world.held) | set(world.waiting) | set(world.queued) <= set(world.jobs), "a list outlived its job")
+    for name, tally in world.tallies.items():
+        alive = [job for job in world.jobs.values() if job.array == name and not job.is_counted]
+        _must(tally.alive == len(alive), f"array {name} counts {tally.alive} members that are alive, {len(alive)} are")
+        unbegun = sum(not job.has_begun for job in alive)
+        _must(tally.unbegun == unbegun, f"array {name} counts {tally.unbegun} members that wait, {unbegun} do")
     for array, line in world.arrays.items():
         out = sum(job.is_out for job in world.jobs.values() if job.array == array)
         _must(line.out == out, f"array {array} counts {line.out} members that are out, {out} are")

@@ -1,6 +1,6 @@
 """The core itself: `step` takes one command and returns what is to be done about it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from rainbowd.core import assignments, auctions, clusters, deletion, descriptions, following, jobs, moving, waiting
 from rainbowd.core.commands import (
@@ -44,11 +44,12 @@ class Core:
         now: float,
         generations: Mapping[str, int] | None = None,
         ends: Mapping[str, JobState] | None = None,
+        failed_arrays: Collection[str] = (),
     ) -> list[Effect]:
         """Take up what the disk holds. Auctions and awards did not survive; started jobs wait for their clusters.
 
-        `generations` are those of names that were used before and may be used again, `ends` how the jobs ended that
-        live ones come after.
+        `generations` are those of names that were used before and may be used again, `ends` how the jobs and arrays
+        ended that live ones come after, `failed_arrays` those of which a member has not ended well.
         """
         turn = Turn(self.world, now)
         world = self.world
@@ -64,6 +65,7 @@ class Core:
         pending: list[Job] = []
         for job in live:
             world.jobs[job.id] = job
+            following.joined(world, job)
             if job.key is not None:
                 world.keys[job.owner, job.key] = job.id
             if job.state in STARTED and job.cluster is not None:
@@ -81,6 +83,9 @@ class Core:
                 job.reason = "the daemon was restarted before the job was assigned"
                 turn.save(job)
             pending.append(job)
+        for array in failed_arrays:
+            if array in world.tallies:
+                world.tallies[array].failed = True
         for job in pending:  # only now is known who else is there
             following.admit(turn, job)
         for cluster in world.clusters.values():
@@ -130,7 +135,7 @@ class Core:
         for job_id in world.over:
             job = world.jobs.pop(job_id, None)
             if job is not None:
-                world.ended[job_id] = job.state
+                world.remember_end(job_id, job.state)
             if job is not None and job.key is not None and world.keys.get((job.owner, job.key)) == job_id:
                 del world.keys[job.owner, job.key]
         world.over.clear()
@@ -141,6 +146,8 @@ class Core:
         while (timer := self.world.due(turn.now)) is not None:
             if timer.kind == "grace":
                 waiting.grace_over(turn)
+            elif timer.kind == "sweep":
+                waiting.sweep(turn)
             elif timer.kind == "lost":
                 clusters.lost_due(turn, timer.name)
             elif (job := self.world.jobs.get(timer.name)) is not None and job.state not in TERMINAL:

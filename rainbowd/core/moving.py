@@ -6,10 +6,13 @@ cluster is asked to give the job back. Only its word that the job has not starte
 lets the job go; whatever else happens meanwhile, it stays where it is.
 """
 
+from dataclasses import replace
+from itertools import takewhile
+
 from rainbowd.core import awards, choosing
 from rainbowd.core.commands import BidItem
 from rainbowd.core.effects import SendOffer, SendWithdraw
-from rainbowd.core.ordering import best_looking, fits_now
+from rainbowd.core.ordering import best_looking, fits_now, miss
 from rainbowd.core.selection.base import Bid
 from rainbowd.core.state import Auction, Cluster, Job, Move
 from rainbowd.core.survey import survey
@@ -76,7 +79,7 @@ def _may_move(turn: Turn, job: Job) -> bool:
 
 
 def _suits(turn: Turn, job: Job, cluster: Cluster) -> bool:
-    if cluster.name not in job.grants or not fits_now(cluster, job.shape):
+    if cluster.name not in job.grants or cluster.resources is None or not fits_now(cluster, job.shape):
         return False
     if left_out(job.wishes, cluster.name, turn.world.settings.groups) is not None:
         return False
@@ -123,6 +126,7 @@ def take_bid(turn: Turn, cluster: str, item: BidItem) -> bool:
         return False
     auction, job = move.auction, turn.world.jobs[item.job]
     auction.asked.discard(cluster)
+    turn.world.clusters[cluster].missed = 0
     bid = Bid(cluster, 1, item.yes, item.eta_s, item.cost, item.reason, item.eta_low_s, item.eta_high_s)
     if cluster == job.cluster:
         move.here = bid
@@ -140,7 +144,7 @@ def due(turn: Turn, job: Job, attempt: int) -> None:
         return
     if not move.withdrawing:
         for name in move.auction.asked - {job.cluster}:
-            turn.world.clusters[name].missed += 1
+            miss(turn.now, turn.world.clusters[name], turn.world.settings.bid_window_s)
         move.auction.asked = set()
         _decide(turn, job, move)
         return
@@ -152,36 +156,47 @@ def due(turn: Turn, job: Job, attempt: int) -> None:
 def _decide(turn: Turn, job: Job, move: Move) -> None:
     world, settings, auction, here = turn.world, turn.world.settings, move.auction, move.here
     if not auction.bids or here is None or not here.yes:
-        _stay(turn, job, move, "")
+        _stay(turn, job, move, "", "")
         return
     choice = choosing.choose(world, job, auction.attempt, [here, *auction.bids])
     order = choice.ranking.order
-    best = order[0] if order else here
-    if best.cluster == here.cluster:
-        _stay(turn, job, move, choice.ranking.why)
+    preferred = list(takewhile(lambda bid: bid.cluster != here.cluster, order))
+    if not preferred:
+        _stay(turn, job, move, choice.ranking.why, here.cluster)
         return
-    gain_s = here.eta_s - best.eta_s
     wanted_s = max(settings.move_gain_s, settings.move_gain_share * here.eta_s)
-    if gain_s < wanted_s:
-        words = f"{best.cluster} would start it {gain_s:.0f} s sooner; to move, it must be {wanted_s:.0f} s"
-        _stay(turn, job, move, words)
+    worth_it = [bid for bid in preferred if here.eta_s - bid.eta_s >= wanted_s]
+    best = preferred[0]
+    if not worth_it:
+        sooner_s = here.eta_s - best.eta_s
+        gain = f"{sooner_s:.0f} s sooner" if sooner_s > 0 else "no sooner"
+        words = f"{best.cluster} would start it {gain}; to move, it must be {wanted_s:.0f} s"
+        _stay(turn, job, move, words, f"too little at {best.cluster}")
         return
     session = world.clusters[here.cluster].session
     if session is None:
         drop(turn, job)
         return
-    auction.ranking = [bid for bid in order if bid.cluster != here.cluster]
-    move.gain_s, move.withdrawing = gain_s, True
+    best = worth_it[0]
+    awards.release_bidders(turn, replace(auction, bids=[bid for bid in auction.bids if not _among(bid, worth_it)]))
+    auction.bids = [bid for bid in auction.bids if _among(bid, worth_it)]
+    auction.ranking = list(worth_it)
+    move.withdrawing = True
     auction.deadline = turn.now + settings.award_window_s
     world.arm(auction.deadline, "move", job.id, auction.attempt)
     turn.emit(SendWithdraw(session, job.id, job.attempt))
+    gain_s = here.eta_s - best.eta_s
     _record(turn, job, move, "move", f"{best.cluster} would start it {gain_s:.0f} s sooner than {here.cluster}")
 
 
-def _stay(turn: Turn, job: Job, move: Move, why: str) -> None:
-    """Told once, and again only when it is for another reason."""
-    if why and why.partition(" would ")[0] != job.stay_told:
-        job.stay_told = why.partition(" would ")[0]
+def _among(bid: Bid, others: list[Bid]) -> bool:
+    return any(bid.cluster == other.cluster for other in others)
+
+
+def _stay(turn: Turn, job: Job, move: Move, why: str, kind: str) -> None:
+    """Told once, and again only when it is for another kind of reason."""
+    if why and kind != job.stay_told:
+        job.stay_told = kind
         _record(turn, job, move, "stay", why)
     drop(turn, job)
 
@@ -219,8 +234,10 @@ def given_back(turn: Turn, job: Job, came_from: str) -> bool:
     world.auctions[job.id] = auction
     turn.move(job, Trigger.OFFER)
     awards.award_next(turn, job, auction)
-    if job.state is JobState.AWARDED:
-        turn.record(job, "moved", {"from": came_from, "to": job.cluster, "gain_s": round(move.gain_s, 3)})
+    winner = next((bid for bid in auction.bids if bid.cluster == job.cluster), None)
+    if winner is not None and move.here is not None:
+        gain_s = round(move.here.eta_s - winner.eta_s, 3)
+        turn.record(job, "moved", {"from": came_from, "to": job.cluster, "gain_s": gain_s})
     return True
 
 

@@ -13,6 +13,13 @@ def best_looking(world: World, job: Job, names: Iterable[str]) -> list[str]:
     return sorted(names, key=lambda name: _rank(world.clusters[name], job))
 
 
+def miss(now: float, cluster: Cluster, window_s: float) -> None:
+    """It let a deadline pass. However many auctions it was asked in at that time, it was silent once."""
+    if now >= cluster.missed_at + window_s:
+        cluster.missed_at = now
+        cluster.missed += 1
+
+
 def _rank(cluster: Cluster, job: Job) -> tuple[int, bool, bool, float, int, int, str]:
     queued = cluster.facts.get("jobs_queued", 0)
     return (

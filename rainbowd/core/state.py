@@ -10,7 +10,7 @@ from rainbowd.core.line import Line, Shares
 from rainbowd.core.ports import Matcher
 from rainbowd.core.selection.base import NO_FACTS, Bid, Facts, Policy
 from rainbowd.core.transitions import JobState
-from rainbowd.core.wishes import NO_WISHES, Wishes
+from rainbowd.core.wishes import NO_WISHES, After, Wishes
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class Settings:
     queue_ahead_max: int = 4  # jobs of ours that may wait in a cluster's queue; 0: any number
     bind_within_s: float = 300.0  # a job that starts so soon goes there all the same
     kept_retry_s: float = 1_800.0
+    kept_pause_s: float = 10.0  # at most, before a kept job is offered again
     wake_max: int = 32  # jobs that are offered anew when a cluster changes
     move_gain_s: float = 60.0  # a waiting job moves only if it starts so much sooner,
     move_gain_share: float = 0.1  # and by so much of what it would still wait
@@ -96,8 +97,12 @@ class Job:
     # What a restart may forget: how often auctions failed, when the next one may be, what was said about moving.
     asked_at: float = float("-inf")
     stay_told: str = ""
-    kept: bool = False  # an auction was held, and it was better to wait here
+    kept: int = 0  # auctions in a row after which it was better to wait here
     is_out: bool = False  # has one of its array's places
+    unmet: list[After] = field(default_factory=list)  # what it still waits for of the jobs that it comes after
+    has_begun: bool = False  # and was counted as such in its array
+    is_counted: bool = False  # as over, in its array
+    is_charged: bool = False  # to its user's share
     failures: int = 0
     not_before: float = 0.0
     retry_at: float | None = None
@@ -130,7 +135,8 @@ class Cluster:
     site_keys: dict[str, Any] = field(default_factory=dict)  # set by the site's people
     state: Facts = field(default_factory=lambda: NO_FACTS)
     draining: str | None = None
-    missed: int = 0  # deadlines in a row
+    missed: int = 0  # deadlines, fewer again with each sign of life
+    missed_at: float = float("-inf")
     times_asked: int = 0
     offline_since: float = 0.0
     lost_armed: bool = False
@@ -179,7 +185,15 @@ class Move:
     auction: Auction
     here: Bid | None = None  # what the cluster says that has it
     withdrawing: bool = False
-    gain_s: float = 0.0
+
+
+@dataclass(slots=True)
+class Tally:
+    """How far an array has got: members that are alive, those of them that have not begun, and how the others ended."""
+
+    alive: int = 0
+    unbegun: int = 0
+    failed: bool = False
 
 
 @dataclass(slots=True)
@@ -225,17 +239,24 @@ class World:
     waiting: Line = field(init=False)  # pending, and woken when something changes
     held: dict[str, None] = field(default_factory=dict)  # pending, and not to be offered before other jobs got on
     followers: dict[str, list[str]] = field(default_factory=dict)  # job → those held for it
-    arrays: dict[str, ArrayLine] = field(default_factory=dict)
+    arrays: dict[str, ArrayLine] = field(default_factory=dict)  # that may not be out as a whole
+    tallies: dict[str, Tally] = field(default_factory=dict)  # of every array that is not over
     stirred: deque[str] = field(default_factory=deque)  # began to run or ended: who follows them may be free to go
     queued: dict[str, None] = field(default_factory=dict)  # at a cluster and not running, oldest first
     moves: dict[str, Move] = field(default_factory=dict)
     over: list[str] = field(default_factory=list)  # ended since the last `forget_over`
     awaited: set[str] = field(default_factory=set)  # not back yet since the restart, and still within the grace
+    sweep_armed: bool = False  # the look at kept jobs once in a long while
     timers: list[Timer] = field(default_factory=list)
     timer_count: int = 0
 
     def __post_init__(self) -> None:
         self.ready, self.waiting = Line(self.shares), Line(self.shares)
+
+    def remember_end(self, name: str, state: JobState) -> None:
+        """For those who ask a moment too late. The newest are kept."""
+        self.ended.pop(name, None)
+        self.ended[name] = state
 
     def arm(self, at: float, kind: str, name: str, number: int = 0) -> None:
         self.timer_count += 1

@@ -44,6 +44,10 @@ def survey(world: World, job: Job) -> Survey:
         if cluster is None:
             if (gone := deleted_name(name)) is not None:
                 found.left_out[gone] = "was deleted"
+        elif job.wishes.group is not None and job.wishes.group not in world.settings.groups:
+            # The site's people changed the groups since: that is no reason to give the job up.
+            found.undescribed.append(name)
+            found.left_out[name] = f"the group {job.wishes.group!r} is not known here any more"
         elif (unwanted := left_out(job.wishes, name, world.settings.groups)) is not None:
             found.left_out[name] = unwanted
         elif cluster.resources is None:

@@ -1,12 +1,14 @@
 """Which pending jobs are auctioned when: at once, when something changes, or, at the latest, when the clock says."""
 
+from itertools import islice
+
 from rainbowd.core.ordering import fits_now
 from rainbowd.core.state import Cluster, Job
 from rainbowd.core.survey import Survey
 from rainbowd.core.turn import Turn
 from rainbowd.core.wishes import left_out
 
-LOOKED_AT_MAX = 2_000  # for one change of one cluster; the others are woken by the next
+LOOKED_AT_MAX = 2_000  # of those that may go to a cluster, for one change there
 
 
 def make_ready(turn: Turn, job: Job) -> None:
@@ -18,28 +20,57 @@ def make_ready(turn: Turn, job: Job) -> None:
         turn.world.ready.add(job.user, job.wishes.urgency, job.submitted_at, job.id)
 
 
-def wake(turn: Turn, cluster: Cluster, *, described: bool = False) -> None:
+def wake(turn: Turn, cluster: Cluster, *, all_of_them: bool = False) -> None:
     """Something changed at a cluster: those first in line that could run there try again, though not too often.
 
-    If the cluster has `described` itself anew, those that cannot run there want to know that, too.
+    If it has come back or describes itself anew, all do that nobody would take: those that cannot run there want to
+    know that, too.
     """
     world = turn.world
     woken: list[Job] = []
-    for looked_at, job_id in enumerate(world.waiting.in_order(turn.now)):
-        if not described and (len(woken) >= world.settings.wake_max or looked_at >= LOOKED_AT_MAX):
-            break
+    looked_at = enough = 0
+    for job_id in world.waiting.in_order():
         job = world.jobs[job_id]
-        if cluster.name not in job.grants or not (described or _could_go_to(turn, job, cluster)):
+        if cluster.name not in job.grants:
             continue
+        wanted = all_of_them and not job.kept
+        if not wanted:
+            looked_at += 1
+            if looked_at > LOOKED_AT_MAX or enough >= world.settings.wake_max:
+                if all_of_them:
+                    continue
+                break
+            if not _could_go_to(turn, job, cluster):
+                continue
         if job.not_before <= turn.now:
             woken.append(job)
+            enough += not wanted
         else:
             retry_at(turn, job, job.not_before)
     for job in woken:
         make_ready(turn, job)
 
 
+def wake_kept(turn: Turn) -> None:
+    """Those first in line that were kept try again."""
+    world = turn.world
+    kept = (world.jobs[job_id] for job_id in world.waiting.in_order())
+    for job in list(islice((job for job in kept if job.kept), world.settings.wake_max)):
+        make_ready(turn, job)
+
+
+def sweep(turn: Turn) -> None:
+    """Once in a long while all that are kept are offered anew, in case that a change was never told."""
+    world = turn.world
+    world.sweep_armed = False
+    for job_id in list(world.waiting):
+        if world.jobs[job_id].kept:
+            make_ready(turn, world.jobs[job_id])
+
+
 def _could_go_to(turn: Turn, job: Job, cluster: Cluster) -> bool:
+    if not cluster.online or cluster.resources is None:
+        return False
     if not (has_room_ahead(turn, cluster) or fits_now(cluster, job.shape)):
         return False
     if left_out(job.wishes, cluster.name, turn.world.settings.groups) is not None:
@@ -78,15 +109,19 @@ def wait(turn: Turn, job: Job, reason: str, found: Survey) -> None:
 
 def keep(turn: Turn, job: Job, reason: str) -> None:
     """Somebody would take it, but only to let it wait: here it can still go to whoever is free first."""
+    world, settings = turn.world, turn.world.settings
     _enter(turn, job)
-    job.failures, job.not_before = 0, turn.now
-    if job.kept:  # told once: that it is still so a hundred changes later is not news
-        job.reason = reason[: turn.world.settings.reason_chars_max]
-        turn.save(job)
-    else:
-        job.kept = True
+    job.failures = 0
+    job.not_before = turn.now + min(0.1 * 2 ** min(job.kept, 16), settings.kept_pause_s)
+    job.kept += 1
+    if job.kept == 1:
         tell(turn, job, reason)
-    retry_at(turn, job, turn.now + turn.world.settings.kept_retry_s)  # in case that a change was never told
+    else:  # told once: that it is still so a hundred changes later is not news
+        job.reason = reason[: settings.reason_chars_max]
+        turn.save(job)
+    if not world.sweep_armed:
+        world.sweep_armed = True
+        world.arm(turn.now + settings.kept_retry_s, "sweep", "")
 
 
 def _enter(turn: Turn, job: Job) -> None:
@@ -118,12 +153,9 @@ def after_failure(turn: Turn, job: Job, *, unsettled: bool) -> None:
     """
     settings = turn.world.settings
     job.failures += 1
+    job.kept = 0
     _enter(turn, job)
     turn.record(job, "waiting", {"reason": job.reason, "clusters": []}, detail=True)
-    if unsettled:
-        doublings = min(job.failures - 1, 16)
-        job.not_before = turn.now + min(settings.retry_first_s * 2**doublings, settings.retry_longest_s)
-        retry_at(turn, job, job.not_before)
-    else:
-        job.not_before = turn.now + settings.retry_first_s
-        retry_at(turn, job, turn.now + settings.retry_longest_s)
+    pause_s = min(settings.retry_first_s * 2 ** min(job.failures - 1, 16), settings.retry_longest_s)
+    job.not_before = turn.now + pause_s  # who is always told No must not always be in the way of others
+    retry_at(turn, job, job.not_before if unsettled else turn.now + settings.retry_longest_s)

@@ -170,7 +170,9 @@ class Stage:
         clusters = [replace(cluster, **gone, jobs=set()) for cluster in self._disk_clusters.values()]
         live = [on_disk(job) for job in self._disk_jobs.values() if job.state not in TERMINAL]
         ends = {name: one.state for name, one in self._disk_jobs.items() if one.state in TERMINAL}
-        return self._core.restore(clusters, live, self._now, self._generations, ends)
+        bad = (one for one in self._disk_jobs.values() if one.state in TERMINAL and one.state != "completed")
+        failed = {one.array for one in bad if one.array is not None}
+        return self._core.restore(clusters, live, self._now, self._generations, ends, failed)
 
     # --- what came of it --------------------------------------------------
 

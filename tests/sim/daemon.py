@@ -14,7 +14,21 @@ from tests.sim.clockwork import Clockwork
 from tests.totals import TotalsMatcher
 
 # What a restart may forget.
-_FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out", "kept"}
+_FORGOTTEN = {
+    "failures",
+    "not_before",
+    "retry_at",
+    "is_ready",
+    "numbered",
+    "asked_at",
+    "stay_told",
+    "is_out",
+    "kept",
+    "unmet",
+    "has_begun",
+    "is_counted",
+    "is_charged",
+}
 _KEPT = [field.name for field in fields(Job) if field.name not in _FORGOTTEN]
 
 
@@ -50,12 +64,18 @@ class Daemon:
         gone = {"session": None, "agent_id": None, "free": None, "draining": None, "missed": 0, "running": 0}
         clusters = [replace(cluster, **gone, jobs=set()) for cluster in self.disk_clusters.values()]
         live = [on_disk(job) for job in self.disk_jobs.values() if job.state not in TERMINAL]
-        self._commit(self.core.restore(clusters, live, self._clockwork.now, self.generations, self.ends()))
+        self._commit(
+            self.core.restore(clusters, live, self._clockwork.now, self.generations, self.ends(), self.failed_arrays())
+        )
         check(self.core.world)
         self._arm()
 
     def ends(self) -> dict[str, JobState]:
         return {job.id: job.state for job in self.disk_jobs.values() if job.state in TERMINAL}
+
+    def failed_arrays(self) -> set[str]:
+        over = (job for job in self.disk_jobs.values() if job.array is not None and job.state in TERMINAL)
+        return {job.array for job in over if job.array is not None and job.state is not JobState.COMPLETED}
 
     def crash(self) -> None:
         self.up = False

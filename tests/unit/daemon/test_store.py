@@ -20,7 +20,21 @@ from rainbowd.store.stored import StoredDescription
 from tests.unit.daemon import made
 
 # What a restart may forget.
-FORGOTTEN = {"failures", "not_before", "retry_at", "is_ready", "numbered", "asked_at", "stay_told", "is_out", "kept"}
+FORGOTTEN = {
+    "failures",
+    "not_before",
+    "retry_at",
+    "is_ready",
+    "numbered",
+    "asked_at",
+    "stay_told",
+    "is_out",
+    "kept",
+    "unmet",
+    "has_begun",
+    "is_counted",
+    "is_charged",
+}
 ALIVE = sorted(set(JobState) - TERMINAL)
 
 
