@@ -19,7 +19,6 @@ from rainbow_protocol.service.notify import keep_watchdog_fed, notify
 from rainbowd import __version__
 from rainbowd.config import DaemonSettings
 from rainbowd.core.machine import Core
-from rainbowd.core.selection.base import Policy
 from rainbowd.core.state import Job, Settings
 from rainbowd.core.transitions import TERMINAL, JobState
 from rainbowd.engine import Engine, steady_clock
@@ -32,7 +31,7 @@ from rainbowd.net.server import Server
 from rainbowd.net.services import Services
 from rainbowd.net.spool import SpoolFolder
 from rainbowd.net.watchers import Watchers
-from rainbowd.policies import Policies, PolicyRefusedError, Site
+from rainbowd.policies import PolicyRefusedError, of_site
 from rainbowd.resources.asking import ask_of
 from rainbowd.resources.match import GraphMatcher
 from rainbowd.resources.model import ClassTable, UnreadableDescriptionError
@@ -89,7 +88,10 @@ async def run(settings: DaemonSettings) -> None:
 
 async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> None:
     stop = _stop_on_signals()
-    policies, site, default = _policies(settings)
+    try:
+        policies, site, default = of_site(settings.policy, settings.policies_allowed, settings.policy_options)
+    except PolicyRefusedError as cause:
+        raise StartRefusedError(str(cause)) from None
     core = Core(core_settings(settings), GraphMatcher(), default, policies.by_name())
     clock, table = steady_clock(), ClassTable()
     try:
@@ -150,17 +152,6 @@ async def _serve(settings: DaemonSettings, secret: str | None, repo: Repo) -> No
         listener.close()
         await listener.wait_closed()
         _log.info("rainbowd has stopped")
-
-
-def _policies(settings: DaemonSettings) -> tuple[Policies, Site, Policy]:
-    """All that are installed, what the site says about them, and its default."""
-    allowed = None if settings.policies_allowed is None else frozenset(settings.policies_allowed)
-    site = Site(settings.policy, allowed, settings.policy_options)
-    try:
-        policies = Policies.installed()
-        return policies, site, policies.check(site)
-    except PolicyRefusedError as cause:
-        raise StartRefusedError(str(cause)) from None
 
 
 async def _what_went_before(repo: Repo, jobs: Iterable[Job]) -> tuple[dict[str, JobState], set[str]]:

@@ -11,6 +11,7 @@ from rainbow_protocol.service.logs import set_up_logs
 from rainbow_protocol.service.settings import ConfigError
 from rainbowd import __version__
 from rainbowd.config import DaemonSettings
+from rainbowd.policies import PolicyRefusedError, of_site
 
 EXIT_FAILED, EXIT_CONFIG = 1, 2
 
@@ -36,7 +37,9 @@ def main(config: Path | None, check_config: bool, **flags: Any) -> None:
     try:
         settings = DaemonSettings.load(config, flags)
         settings.read_registration_secret()
-    except ConfigError as problem:
+        if check_config:
+            of_site(settings.policy, settings.policies_allowed, settings.policy_options)
+    except (ConfigError, PolicyRefusedError) as problem:
         _leave(EXIT_CONFIG, str(problem))
     if check_config:
         click.echo("the configuration is valid")

@@ -97,6 +97,13 @@ class Policies:
         return f"there is no policy {name!r}; {hint}"
 
 
+def of_site(default: str, allowed: Iterable[str] | None, options: Mapping[str, Facts]) -> tuple[Policies, Site, Policy]:
+    """All that are installed, what the site says about them, and its default. Raises PolicyRefusedError."""
+    site = Site(default, None if allowed is None else frozenset(allowed), options)
+    policies = Policies.installed()
+    return policies, site, policies.check(site)
+
+
 def why_not(wishes: Choice, policies: Policies, site: Site) -> str | None:
     """Why a job with these wishes is not taken, in words for its user; None if they will do."""
     name = wishes.policy or site.default

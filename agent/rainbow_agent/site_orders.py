@@ -12,6 +12,8 @@ from rainbow_agent.site_file import SITE_KEYS_MAX, DrainReason, Site, SiteKeys
 from rainbow_protocol.wishes import StateKey, StateValue
 
 ORDER_BYTES_MAX = 64 * 1024
+# What the daemon knows from elsewhere: a key of that name would count for nothing.
+KNOWN = frozenset({"online", "draining", "nodes_free", "cores_free", "gpus_free", "jobs_queued", "jobs_running"})
 
 
 class OrderError(Exception):
@@ -76,6 +78,8 @@ def obey(order: Order, site: Site) -> Site:
         case Resume():
             return site.model_copy(update={"draining": None})
         case SetKeys(keys=keys):
+            if known := sorted(KNOWN & set(keys)):
+                raise OrderError(f"{known[0]!r} is what the cluster itself tells, and cannot be set")
             merged = {**site.keys, **keys}
             if len(merged) > SITE_KEYS_MAX:
                 raise OrderError(f"a cluster has at most {SITE_KEYS_MAX} keys of its own; unset one first")

@@ -4,7 +4,7 @@ from rainbowd.core import assignments, auctions, descriptions, moving, waiting
 from rainbowd.core.commands import AgentGone, AgentReady, AgentState, SetState
 from rainbowd.core.effects import EndSession, SaveCluster, SendWelcome, Settled
 from rainbowd.core.selection.base import NO_FACTS
-from rainbowd.core.state import Cluster
+from rainbowd.core.state import RESERVED, Cluster
 from rainbowd.core.transitions import STARTED, JobState
 from rainbowd.core.turn import Turn
 
@@ -107,6 +107,10 @@ def set_state(turn: Turn, command: SetState) -> None:
     if cluster is None:
         words = f"there is no cluster {command.cluster!r}"
         turn.emit(Settled(command.origin, command.cluster, "unknown_cluster", words))
+        return
+    if known := sorted(RESERVED & set(command.keys)):
+        words = f"{known[0]!r} is what the daemon itself knows of a cluster, and cannot be set"
+        turn.emit(Settled(command.origin, cluster.name, "invalid", words))
         return
     keys = {name: value for name, value in cluster.site_keys.items() if name not in command.unset} | dict(command.keys)
     limit = turn.world.settings.site_keys_max

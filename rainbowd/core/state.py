@@ -109,6 +109,9 @@ class Job:
     is_ready: bool = False
 
 
+RESERVED = frozenset({"online", "draining"})  # of a cluster's state: what the daemon itself knows
+
+
 @dataclass(slots=True)
 class Cluster:
     """A registered cluster. `resources` belongs to the matcher; the core only hands it on.

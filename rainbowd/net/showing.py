@@ -2,7 +2,7 @@
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Final, cast
 from weakref import WeakKeyDictionary
@@ -62,7 +62,7 @@ def _told(amount: int | float | str | None) -> int | float | str | None:
     return amount if amount is None or isinstance(amount, str) else figures.number(amount)
 
 
-def summary(cluster: Cluster, ref: int) -> ClusterShown:
+def summary(cluster: Cluster, ref: int, groups: Mapping[str, Collection[str]] | None = None) -> ClusterShown:
     model: ClusterModel | None = cluster.resources
     shown = ClusterShown(
         ref=ref,
@@ -74,6 +74,7 @@ def summary(cluster: Cluster, ref: int) -> ClusterShown:
         free=cluster.free,
         draining=cluster.draining,
         keys=dict(cluster.state),
+        groups=sorted(name for name, members in (groups or {}).items() if cluster.name in members),
     )
     if model is None:
         return shown

@@ -32,6 +32,11 @@ def test_keys_are_bounded_and_leave_room_for_the_agents_own() -> None:
     assert len(f"draining: {'x' * DRAINING_CHARS_MAX}") <= REASON_CHARS_MAX
 
 
+def test_what_the_cluster_itself_tells_cannot_be_set() -> None:
+    with pytest.raises(OrderError, match="'nodes_free' is what the cluster itself tells"):
+        obey(SetKeys(keys={"nodes_free": 99}), Site())
+
+
 def test_a_key_that_is_not_there_cannot_be_unset() -> None:
     with pytest.raises(OrderError, match="there is no key 'rack' that was set here"):
         obey(UnsetKeys(keys=["rack"]), Site())

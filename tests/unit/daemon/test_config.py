@@ -79,6 +79,21 @@ def test_a_mistake_in_the_file_is_named_by_its_key_with_what_was_expected(file: 
     assert expected in told
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("policy: cheapst", "the default policy: there is no policy 'cheapst'; did you mean 'cheapest'?"),
+        ("policies_allowed: [cheapst]", "an allowed policy: there is no policy 'cheapst'"),
+        ("policy: constraint", "the options of the default policy 'constraint'"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_a_mistake_of_the_configuration(file: Path, line: str, expected: str) -> None:
+    file.write_text(line)
+    result = rainbowd("--config", file, "--check-config")
+    assert result.exit_code == 2
+    assert expected in result.stderr
+
+
 def test_all_mistakes_are_told_at_once_one_a_line(file: Path) -> None:
     file.write_text("fanout: 0\nlisten: x\nfan_out: 2\n")
     result = rainbowd("--config", file, "--check-config")
