@@ -118,6 +118,7 @@ USER_CHARS_MAX = 64
 
 # Arrays
 ARRAY_JOBS_MAX = 10_000
+SUBMIT_JOBS_MAX = 10_000  # of one frame in all, each member of its arrays counted
 ARRAY_INDEX_MAX = 2**31 - 1
 ARRAY_TEXT_CHARS_MAX = 1_024
 

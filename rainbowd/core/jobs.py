@@ -1,6 +1,6 @@
 """Submit and cancel: what users do to jobs."""
 
-from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from rainbowd.core import auctions, awards, following, moving
 from rainbowd.core.commands import Cancel, Known, NewJob, Submit
@@ -20,32 +20,57 @@ from rainbowd.core.turn import Turn
 def submit(turn: Turn, command: Submit) -> None:
     created: list[tuple[int, Job]] = []
     outcomes: list[SubmitOutcome | None] = []
-    arrays = Counter(item.array for item in command.items if item.array is not None)
-    for position, item in enumerate(command.items):
+    for position, items in _wholes(command.items):
         known = command.known.get(position)
-        outcome = _repeated(turn, item, known) or _deleted(turn, item) or _overloaded(turn, item, arrays)
-        outcomes.append(outcome)
+        outcome = _repeated(turn, items, known) or _deleted(turn, items[0]) or _overloaded(turn, len(items))
+        outcomes += [outcome] * len(items)
         if outcome is None:
-            created.append((position, _create(turn, item)))
+            created += [(place, _create(turn, item)) for place, item in enumerate(items, position)]
     auctions.open_ready(turn)
     for position, job in created:
         outcomes[position] = SubmitOutcome(job.id, job.state, array=job.array)
     turn.emit(AnswerSubmit(command.origin, [outcome for outcome in outcomes if outcome is not None]))
 
 
-def _repeated(turn: Turn, item: NewJob, known: Known | None) -> SubmitOutcome | None:
+def _wholes(items: Sequence[NewJob]) -> Iterator[tuple[int, Sequence[NewJob]]]:
+    """What is taken or refused as one, with its position: a job by itself, or all members of an array."""
+    begins = [place for place, item in enumerate(items) if item.array is None or item.array_begins]
+    for begin, end in zip(begins, [*begins, len(items)][1:], strict=True):
+        yield begin, items[begin:end]
+
+
+def _repeated(turn: Turn, items: Sequence[NewJob], known: Known | None) -> SubmitOutcome | None:
     """The answer for a key that was used before: the first job, or a refusal if it asked for something else."""
-    if item.key is None:
+    key = items[0].key
+    if key is None:
         return None
-    live = turn.world.jobs.get(turn.world.keys.get((item.owner, item.key), ""))
+    live = turn.world.jobs.get(turn.world.keys.get((items[0].owner, key), ""))
     if live is not None:
-        known = Known(live.id, live.state, live.payload == item.payload, live.array)
+        # The disk knows also those members that are over; what it does not have is of this very batch, and all here.
+        same = _asks_the_same(turn, live, items) if known is None else known.same
+        known = Known(live.id, live.state, same, live.array)
     if known is None:
         return None
     if not known.same:
-        words = f"the key {item.key!r} belongs to job {known.job}, which asks for something else"
+        whose = f"job {known.job}" if known.array is None else f"array {known.array}"
+        words = f"the key {key!r} belongs to {whose}, which asks for something else"
         return SubmitOutcome(None, None, code="key_reused", message=words)
     return SubmitOutcome(known.job, known.state, duplicate=True, array=known.array)
+
+
+def _asks_the_same(turn: Turn, live: Job, items: Sequence[NewJob]) -> bool:
+    first = items[0]
+    if live.payload != first.payload or live.array_at_once != first.array_at_once:
+        return False
+    if live.array is None or first.array is None:
+        return live.array is first.array
+    numbers: list[int | None] = []
+    for job in reversed(turn.world.jobs.values()):  # in the order in which they came: no member is before the first
+        if job.array == live.array:
+            numbers.append(job.array_index)
+        if job is live:
+            break
+    return numbers == [item.array_index for item in reversed(items)]
 
 
 def _deleted(turn: Turn, item: NewJob) -> SubmitOutcome | None:
@@ -59,13 +84,9 @@ def _deleted(turn: Turn, item: NewJob) -> SubmitOutcome | None:
     return SubmitOutcome(None, None, code="unknown_cluster", message=f"cluster {gone[0]!r} has just been deleted")
 
 
-def _overloaded(turn: Turn, item: NewJob, arrays: "Counter[str]") -> SubmitOutcome | None:
-    """An array is taken as a whole, or not at all: its first member needs room for all of those to come."""
+def _overloaded(turn: Turn, wanted: int) -> SubmitOutcome | None:
     limit = turn.world.settings.live_jobs_max
-    wanted = 1 if item.array is None else arrays[item.array]
-    if len(turn.world.jobs) + wanted <= limit and (item.array is None or item.array_begins or wanted == 0):
-        if item.array is not None:
-            arrays[item.array] = 0  # from here on its members need no room any more: they have it
+    if len(turn.world.jobs) + wanted <= limit:
         return None
     return SubmitOutcome(None, None, code="overloaded", message=f"there is no room beyond {limit} jobs that are alive")
 
@@ -104,8 +125,9 @@ def _create(turn: Turn, item: NewJob) -> Job:
     }
     turn.record(job, "submitted", data)
     for before, state in item.ends.items():
-        if before not in world.jobs:
-            world.ended.setdefault(before, state)
+        if before not in world.jobs and before not in world.tallies and before not in world.ended:
+            world.remember_end(before, state)
+    following.joined(world, job)
     following.admit(turn, job)
     return job
 

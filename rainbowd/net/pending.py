@@ -8,16 +8,19 @@ from rainbowd.core.effects import Settled
 from rainbowd.engine import Engine
 from rainbowd.net.session import Session
 
+# Of one submission: what the edge refused it with, how many members its array has, or None for one job by itself.
+Part = SubmitResult | int | None
+
 
 class PendingAnswers:
     def __init__(self) -> None:
-        self._submits: dict[Origin, list[SubmitResult | int]] = {}
+        self._submits: dict[Origin, list[Part]] = {}
         self._cancels: dict[Origin, tuple[dict[str, str], list[str]]] = {}
         self._unsettled: dict[Origin, asyncio.Future[Settled]] = {}
 
-    def keep_submit(self, origin: Origin, parts: list[SubmitResult | int]) -> None:
-        """For every submission, in order: what the edge refused it with, or how many jobs it became."""
-        if any(part != 1 for part in parts):
+    def keep_submit(self, origin: Origin, parts: list[Part]) -> None:
+        """One part for every submission, in order."""
+        if any(part is not None for part in parts):
             self._submits[origin] = parts
 
     def merge_submit(self, origin: Origin, answered: list[SubmitResult]) -> list[SubmitResult]:
@@ -30,7 +33,7 @@ class PendingAnswers:
         for part in parts:
             if isinstance(part, SubmitResult):
                 merged.append(part)
-            elif part == 1:
+            elif part is None:
                 merged.append(next(rest))
             else:
                 merged.append(_as_one([next(rest) for _ in range(part)]))

@@ -105,10 +105,13 @@ SELECT max(id) AS id FROM jobs;
 
 -- name: find_keys
 WITH wanted (owner, key) AS (VALUES :pairs)
-SELECT jobs.owner, jobs.key, jobs.id, jobs.state, jobs.array, requests.request
+SELECT jobs.owner, jobs.key, jobs.id, jobs.state, jobs.array, jobs.array_at_once, requests.request
 FROM wanted
 CROSS JOIN jobs ON jobs.owner = wanted.owner AND jobs.key = wanted.key
 JOIN requests ON requests.job = jobs.id;
+
+-- name: indices
+SELECT array_index FROM jobs WHERE array = :array ORDER BY array_index LIMIT :limit;
 
 -- name: load_owners
 SELECT owner, grants FROM owners;
@@ -125,7 +128,21 @@ WHERE jobs.id IN (
     WHERE owner IN (SELECT value FROM json_each(:owners))
         AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
         AND (:cluster IS NULL OR cluster = :cluster)
-        AND (:array IS NULL OR array = :array)
+        AND id < coalesce(:before, '~')
+    ORDER BY id DESC
+    LIMIT :limit
+)
+ORDER BY jobs.id DESC;
+
+-- name: list_members
+-- The same of one array: its index is the shorter way, however many other jobs there are.
+SELECT jobs.*, requests.request FROM jobs JOIN requests ON requests.job = jobs.id
+WHERE jobs.id IN (
+    SELECT id FROM jobs INDEXED BY jobs_by_array
+    WHERE array = :array
+        AND owner IN (SELECT value FROM json_each(:owners))
+        AND (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
+        AND (:cluster IS NULL OR cluster = :cluster)
         AND id < coalesce(:before, '~')
     ORDER BY id DESC
     LIMIT :limit
@@ -140,6 +157,16 @@ ORDER BY array, array_index;
 
 -- name: all_members
 SELECT array, id FROM jobs WHERE array IN (SELECT value FROM json_each(:arrays)) ORDER BY array, array_index;
+
+-- name: arrays
+-- Of these arrays: how many members are not over, and how many have not ended well.
+SELECT array,
+    sum(state IN ('pending', 'offered', 'awarded', 'assigned', 'queued', 'running')) AS alive,
+    sum(state IN ('failed', 'cancelled', 'rejected', 'lost')) AS failed
+FROM jobs
+WHERE array IN (SELECT value FROM json_each(:arrays))
+    AND (:owners IS NULL OR owner IN (SELECT value FROM json_each(:owners)))
+GROUP BY array;
 
 -- name: ends
 SELECT id, state FROM jobs

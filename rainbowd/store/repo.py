@@ -147,11 +147,29 @@ class Repo:
             query = QUERIES["find_keys"].replace(":pairs", ", ".join(["(?, ?)"] * len(part)))
             rows = await self._writer.execute_fetchall(query, [value for pair in part for value in pair])
             found |= {(row["owner"], row["key"]): row for row in rows}
+        if not found:
+            return {}
+        numbers: dict[str, list[int | None]] = {}
+        for item in items:
+            if item.array is not None:
+                numbers.setdefault(item.array, []).append(item.array_index)
         return {
-            position: Known(row["id"], row["state"], row["request"].encode() == item.payload, row["array"])
+            position: Known(row["id"], row["state"], await self._same(row, item, numbers), row["array"])
             for position, item in enumerate(items)
             if item.key is not None and (row := found.get((item.owner, item.key))) is not None
         }
+
+    async def _same(self, row: sqlite3.Row, item: NewJob, numbers: dict[str, list[int | None]]) -> bool:
+        """Does it ask for the same; if they are arrays, as often and with the same indices?"""
+        if row["request"].encode() != item.payload or row["array_at_once"] != item.array_at_once:
+            return False
+        if row["array"] is None or item.array is None:
+            return row["array"] is item.array
+        wanted = numbers[item.array]
+        # One more than can be the same: how much is read depends on what was sent, not on what the key belongs to.
+        parameters = {"array": row["array"], "limit": len(wanted) + 1}
+        there = await self._writer.execute_fetchall(QUERIES["indices"], parameters)
+        return [one["array_index"] for one in there] == wanted
 
     async def find_jobs(self, ids: Sequence[str], grants: frozenset[str]) -> dict[str, sqlite3.Row]:
         """Those of these jobs that may be seen with these grants."""
@@ -173,9 +191,11 @@ class Repo:
             "cluster": cluster,
             "before": before,
             "limit": limit,
-            "array": array,
         }
-        return list(await self._reader.execute_fetchall(QUERIES["list_jobs"], parameters))
+        if array is None:
+            return list(await self._reader.execute_fetchall(QUERIES["list_jobs"], parameters))
+        parameters["array"] = array
+        return list(await self._reader.execute_fetchall(QUERIES["list_members"], parameters))
 
     async def members(self, arrays: Sequence[str], grants: frozenset[str] | None) -> dict[str, list[str]]:
         """The jobs of each of these that is an array, in order; with `grants`, only what these open."""
@@ -187,6 +207,22 @@ class Repo:
         for row in await self._reader.execute_fetchall(QUERIES[name], parameters):
             found.setdefault(row["array"], []).append(row["id"])
         return found
+
+    async def arrays(self, names: Sequence[str], grants: frozenset[str] | None) -> dict[str, JobState]:
+        """How those of these that are arrays stand, as a whole: running, completed, or failed (once a member has).
+
+        With `grants`, only those that these open. One that has failed may still have members that are not over.
+        """
+        parameters = {
+            "arrays": orjson.dumps(list(names)).decode(),
+            "owners": None if grants is None else self._visible(grants),
+        }
+        rows = await self._reader.execute_fetchall(QUERIES["arrays"], parameters)
+        over = {True: JobState.FAILED, False: JobState.COMPLETED}
+        return {
+            row["array"]: JobState.RUNNING if row["alive"] and not row["failed"] else over[bool(row["failed"])]
+            for row in rows
+        }
 
     async def ends(self, ids: Sequence[str]) -> dict[str, JobState]:
         """How those of these jobs ended that are over."""

@@ -181,7 +181,7 @@ def test_refusals_of_the_edge_come_back_at_their_places_among_the_answers(stage:
     session = stage.session()
     origin = Origin(session.id, 5, 1)
     refused = SubmitResult(error=error(ErrorCode.UNKNOWN_CLUSTER, "there is none"))
-    stage.pending.keep_submit(origin, [refused, 1, refused, 1, 1])
+    stage.pending.keep_submit(origin, [refused, None, refused, None, None])
     first, second = made.job_id(), made.job_id()
     outcomes = [
         fx.SubmitOutcome(first, "pending"),
