@@ -159,11 +159,9 @@ class ClientSession(Session):
         self.send(wire.Jobs(ref=message.id, items=[translate.job_status(row, online) for row in rows]))
 
     async def _cancel(self, message: wire.Cancel) -> None:
-        """An array's id stands for all of its members."""
-        repo, seeing = self._services.repo, self._grants.seeing
-        members = await repo.members(message.jobs, seeing)
-        named = list(dict.fromkeys(one for job in message.jobs for one in members.get(job, [job])))
-        rows = await repo.find_jobs(named, seeing)
+        """An array's id is unknown here, as for `status`: an answer has no more items than its request named."""
+        named = list(dict.fromkeys(message.jobs))
+        rows = await self._services.repo.find_jobs(named, self._grants.seeing)
         unknown = [job for job in named if job not in rows]
         origin = self._origin(message.id)
         self._services.pending.keep_cancel(origin, {job: row["state"] for job, row in rows.items()}, unknown)
@@ -272,7 +270,7 @@ class ClientSession(Session):
             return
         cluster = self._shown(message)
         if message.part is None:
-            self.send(showing.summary(cluster, message.id))
+            self.send(showing.summary(cluster, message.id, self._services.engine.core.world.settings.groups))
             return
         try:
             self.send(self._exports.part(cluster, message))

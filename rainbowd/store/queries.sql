@@ -149,15 +149,6 @@ WHERE jobs.id IN (
 )
 ORDER BY jobs.id DESC;
 
--- name: members
--- Of these arrays, in the order of their indices.
-SELECT array, id FROM jobs
-WHERE array IN (SELECT value FROM json_each(:arrays)) AND owner IN (SELECT value FROM json_each(:owners))
-ORDER BY array, array_index;
-
--- name: all_members
-SELECT array, id FROM jobs WHERE array IN (SELECT value FROM json_each(:arrays)) ORDER BY array, array_index;
-
 -- name: arrays
 -- Of these arrays: how many members are not over, and how many have not ended well.
 SELECT array,

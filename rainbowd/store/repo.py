@@ -197,17 +197,6 @@ class Repo:
         parameters["array"] = array
         return list(await self._reader.execute_fetchall(QUERIES["list_members"], parameters))
 
-    async def members(self, arrays: Sequence[str], grants: frozenset[str] | None) -> dict[str, list[str]]:
-        """The jobs of each of these that is an array, in order; with `grants`, only what these open."""
-        parameters = {"arrays": orjson.dumps(list(arrays)).decode()}
-        if grants is not None:
-            parameters["owners"] = self._visible(grants)
-        name = "all_members" if grants is None else "members"
-        found: dict[str, list[str]] = {}
-        for row in await self._reader.execute_fetchall(QUERIES[name], parameters):
-            found.setdefault(row["array"], []).append(row["id"])
-        return found
-
     async def arrays(self, names: Sequence[str], grants: frozenset[str] | None) -> dict[str, JobState]:
         """How those of these that are arrays stand, as a whole: running, completed, or failed (once a member has).
 

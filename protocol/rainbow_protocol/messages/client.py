@@ -60,6 +60,8 @@ class Submit(Request):
 
 
 class Status(Request):
+    """Of jobs. The members of an array come with `list`."""
+
     type: Literal["status"] = "status"
     jobs: list[JobId] = _BATCH
 
@@ -76,6 +78,8 @@ class ListJobs(Request):
 
 
 class Cancel(Request):
+    """Jobs, not arrays: what members an array has is told by `list`."""
+
     type: Literal["cancel"] = "cancel"
     jobs: list[JobId] = _BATCH
 
