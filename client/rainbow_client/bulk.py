@@ -6,6 +6,7 @@ gathered with the number of its line.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, BinaryIO
 
 import orjson
@@ -16,8 +17,9 @@ from rainbow_client.duration import parse_duration_s
 from rainbow_client.errors import InvalidRequest
 from rainbow_client.requests import invalid, read_jobspec
 from rainbow_protocol import limits
-from rainbow_protocol.job import JobRequest
+from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.messages.client import Array
+from rainbow_protocol.wishes import Wishes
 
 BULK_LINES_MAX = 100_000
 BULK_BYTES_MAX = 256 * 1024 * 1024
@@ -25,6 +27,7 @@ _LINE_BYTES_MAX = limits.FRAME_BYTES_MAX
 _COUNTS = ("nodes", "tasks", "cores_per_task", "gpus_per_task", "time_limit_s")
 _BESIDE = ("key", "array", "time_limit")
 _FIELDS = frozenset((*JobRequest.model_fields, *_COUNTS, *_BESIDE))
+_PARTS = {"wishes": frozenset(Wishes.model_fields), "shape": frozenset(Shape.model_fields)}
 _OF_JOBSPECS = ("resources", "apiVersion", "kind")
 
 
@@ -86,6 +89,12 @@ def _simple(document: Mapping[str, Any]) -> tuple[JobRequest, str | None, Array 
     unknown = [key for key in document if key not in _FIELDS]
     if unknown:
         raise InvalidRequest(f"{unknown[0][:64]!r} is not known", f"Known are: {', '.join(sorted(_FIELDS))}.")
+    for part, known in _PARTS.items():
+        inside = document.get(part)
+        if isinstance(inside, dict) and (strange := [key for key in inside if key not in known]):
+            near = get_close_matches(str(strange[0]), known, n=1)
+            hint = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(sorted(known))}."
+            raise InvalidRequest(f"{part}.{str(strange[0])[:64]}: is not known", hint)
     parts = {key: value for key, value in document.items() if value is not None}
     counts = {key: parts.pop(key) for key in _COUNTS if key in parts}
     key, array, limit = (parts.pop(name, None) for name in _BESIDE)

@@ -141,13 +141,16 @@ class Client:
         jobs: Iterable[JobRequest],
         keys: Sequence[str | None] | None = None,
         arrays: Sequence[Array | str | None] | None = None,
+        check: bool = False,
     ) -> list[SubmitResult]:
         """Submits any number of jobs; the results, errors among them, are in the order given.
+
+        With `check` nothing is submitted, and only what the daemon would refuse has a result with an error.
 
         Each job gets a key of its own unless `keys` has one, so a repetition after a broken connection
         returns the first job instead of making a second.
         """
-        return await submit_all(self._link, submissions(jobs, keys, arrays))
+        return await submit_all(self._link, submissions(jobs, keys, arrays), check)
 
     async def find(self, names: str | Iterable[str]) -> list[Found]:
         """What these names stand for: jobs, arrays (`whole`), members of arrays (`ARRAY[7]`, `ARRAY_7`)."""

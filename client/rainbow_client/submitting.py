@@ -40,13 +40,16 @@ def submissions(
         raise invalid(cause) from None
 
 
-async def submit_all(link: Link, items: Sequence[Submission]) -> list[SubmitResult]:
-    """The results in the order of the items. One frame is one transaction of the daemon."""
+async def submit_all(link: Link, items: Sequence[Submission], check: bool = False) -> list[SubmitResult]:
+    """The results in the order of the items. One frame is one transaction of the daemon.
+
+    With `check` nothing is submitted: a result has the error that it would have, or nothing.
+    """
     gate = asyncio.Semaphore(SUBMIT_FRAMES_IN_FLIGHT)
 
     async def send(batch: list[Submission]) -> list[SubmitResult]:
         async with gate:
-            answer = await link.call(Submit(id=0, items=batch), Submitted)
+            answer = await link.call(Submit(id=0, items=batch, check=check), Submitted)
         if len(answer.items) != len(batch):
             raise Refused("internal", f"the daemon answered {len(answer.items)} of {len(batch)} jobs")
         return answer.items

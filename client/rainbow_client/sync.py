@@ -88,8 +88,9 @@ class Client:
         jobs: Iterable[JobRequest],
         keys: Sequence[str | None] | None = None,
         arrays: Sequence[Array | str | None] | None = None,
+        check: bool = False,
     ) -> list[SubmitResult]:
-        return self._run(self._opened.submit_many(jobs, keys, arrays))
+        return self._run(self._opened.submit_many(jobs, keys, arrays, check))
 
     def find(self, names: str | Iterable[str]) -> list[Found]:
         return self._run(self._opened.find(names))

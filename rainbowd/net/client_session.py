@@ -139,6 +139,10 @@ class ClientSession(Session):
         if not self._grants.usable:
             raise ProtocolError(ErrorCode.NOT_ALLOWED, f"{_NO_CLUSTER}, so it may not submit jobs", message.id)
         items, parts = await submitting.unfolded(self._services, self._grants, self._user, message.items)
+        if message.check:
+            told = [part if isinstance(part, wire.SubmitResult) else wire.SubmitResult() for part in parts]
+            self.send(wire.Submitted(ref=message.id, items=told))
+            return
         origin = self._origin(message.id)
         self._services.pending.keep_submit(origin, parts)
         await self._services.engine.put(commands.Submit(origin, items, {}))

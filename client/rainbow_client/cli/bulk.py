@@ -51,15 +51,26 @@ def submit_bulk(
     for job in bulk.jobs[:MISTAKES_TOLD_MAX]:
         tell_warnings(f"{_shown(file)}, line {job.line}", job.warnings)
     keys = [_key_of(job, key) for job in bulk.jobs]
+    whole = not keep_going
     ended = with_client(
-        invocation, lambda client: _submit(client, bulk.jobs, keys, invocation.json, wait), waiting=wait
+        invocation, lambda client: _submit(client, bulk.jobs, keys, invocation.json, wait, whole), waiting=wait
     )
     return max(ended, _SOME_BAD if bulk.mistakes else 0)
 
 
 async def _submit(
-    client: "Client", jobs: Sequence[BulkJob], keys: Sequence[str | None], as_json: bool, wait: bool
+    client: "Client", jobs: Sequence[BulkJob], keys: Sequence[str | None], as_json: bool, wait: bool, whole: bool
 ) -> int:
+    if whole:
+        checked = await client.submit_many((job.request for job in jobs), keys, [job.array for job in jobs], check=True)
+        refused = [(job, result) for job, result in zip(jobs, checked, strict=True) if result.error is not None]
+        for job, result in refused[:MISTAKES_TOLD_MAX]:
+            _tell(job.line, result, as_json)
+        if refused:
+            raise InvalidRequest(
+                f"the daemon would refuse {count(len(refused), 'line')} of {len(jobs)}; nothing was submitted",
+                "Correct what was named above, or submit the others with --keep-going.",
+            )
     results = await client.submit_many((job.request for job in jobs), keys, [job.array for job in jobs])
     taken = [str(result.job) for result in results if result.error is None]
     for job, result in zip(jobs, results, strict=True):

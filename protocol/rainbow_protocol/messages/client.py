@@ -57,6 +57,7 @@ class Submission(WireModel):
 class Submit(Request):
     type: Literal["submit"] = "submit"
     items: list[Submission] = _BATCH
+    check: bool = Field(default=False, description="submit nothing, only say what would be refused for what it asks")
 
 
 class Status(Request):

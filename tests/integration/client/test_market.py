@@ -164,6 +164,13 @@ def test_bulk(rainbow: Rainbow, tmp_path: Path) -> None:
     bad = rainbow("submit", "--bulk", str(file))
     assert (bad.code, bad.out) == (2, "")
     assert "line 2" in bad.err
+    # What only the daemon can know is found out before anything is submitted, too.
+    file.write_text('{"command": ["true"]}\n{"command": ["true"], "wishes": {"policy": "nope"}}\n')
+    refused = rainbow("submit", "--bulk", str(file))
+    assert (refused.code, refused.out) == (2, "")
+    assert "line 2: there is no policy 'nope'" in refused.err
+    file.write_text('{"command": ["true"], "wishes": {"max_cots": 3}}\n')
+    assert "wishes.max_cots: is not known" in rainbow("submit", "--bulk", str(file)).err
 
 
 def test_the_state_of_a_cluster(rainbow: Rainbow) -> None:

@@ -30,7 +30,7 @@ JOBSPEC = {
 
 
 def submitted(daemon: FakeDaemon) -> list[Message]:
-    return [item for request in daemon.of_type("submit") for item in request["items"]]
+    return [item for request in daemon.of_type("submit") if not request["check"] for item in request["items"]]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def test_bulk_is_one_frame(rainbow: Rainbow, configured: Path, daemon: Fak
     file = written(tmp_path, LINES[0], b"", *LINES[1:])
     done = await rainbow("submit", "--bulk", file, "--group", "cloud", "--key", "night", "--name", "n")
     assert (done.code, done.err, len(done.out.split())) == (0, "", 4)
-    assert len(daemon.of_type("submit")) == 1
+    assert [frame["check"] for frame in daemon.of_type("submit")] == [True, False]  # looked at, then submitted
     items = submitted(daemon)
     assert [item["key"] for item in items] == ["night:1", "second", "night:4", "night:5"]
     assert all(item["request"]["wishes"]["group"] == "cloud" for item in items)
@@ -229,8 +229,13 @@ async def test_what_the_daemon_refuses_is_told_by_its_line(
     error = {"type": "error", "code": "overloaded", "message": "too many jobs", "hint": ""}
     items = [{"job": JOB, "state": "pending"}, {"error": error}]
     daemon.handlers["submit"] = lambda _: [{"type": "submitted", "items": items}]
-    done = await rainbow("submit", "--bulk", written(tmp_path, b"", LINES[0], LINES[1]))
+    file = written(tmp_path, b"", LINES[0], LINES[1])
+    done = await rainbow("submit", "--bulk", file, "--keep-going")
     assert (done.code, done.out, done.err) == (77, f"{JOB}\n", "rainbow: line 3: too many jobs\n")
+    whole = await rainbow("submit", "--bulk", file)
+    assert (whole.code, whole.out) == (2, "")
+    assert "line 3: too many jobs" in whole.err
+    assert "nothing was submitted" in whole.err
 
 
 async def test_bulk_may_be_waited_for(rainbow: Rainbow, configured: Path, daemon: FakeDaemon, tmp_path: Path) -> None:
