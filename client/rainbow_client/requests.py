@@ -9,6 +9,7 @@ from rainbow_client.errors import InvalidRequest
 from rainbow_protocol import limits
 from rainbow_protocol.codec import describe, encode
 from rainbow_protocol.ids import is_job_id
+from rainbow_protocol.indices import indices
 from rainbow_protocol.job import JobRequest, Shape
 from rainbow_protocol.messages.client import Submission
 
@@ -125,7 +126,7 @@ def pages(ids: Sequence[str]) -> Iterator[list[str]]:
 def batches(submissions: Iterable[Submission]) -> Iterator[list[Submission]]:
     """Cuts submissions into frames that the daemon takes, by number and by bytes."""
     batch: list[Submission] = []
-    used = _ENVELOPE_BYTES
+    used, jobs = _ENVELOPE_BYTES, 0
     for submission in submissions:
         size = len(encode(submission)) + 1
         if size + _ENVELOPE_BYTES > limits.FRAME_BYTES_MAX:
@@ -133,10 +134,13 @@ def batches(submissions: Iterable[Submission]) -> Iterator[list[Submission]]:
                 f"job {submission.request.display_name!r} takes {size} bytes on the wire, more than a frame holds",
                 "Put long input into a file that the job reads.",
             )
-        if batch and (len(batch) == limits.BATCH_ITEMS_MAX or used + size > limits.FRAME_BYTES_MAX):
+        members = 1 if submission.array is None else len(indices(submission.array.indices))
+        full = len(batch) == limits.BATCH_ITEMS_MAX or jobs + members > limits.SUBMIT_JOBS_MAX
+        if batch and (full or used + size > limits.FRAME_BYTES_MAX):
             yield batch
-            batch, used = [], _ENVELOPE_BYTES
+            batch, used, jobs = [], _ENVELOPE_BYTES, 0
         batch.append(submission)
         used += size
+        jobs += members
     if batch:
         yield batch

@@ -13,7 +13,7 @@ class IndicesError(ValueError):
 
 def indices(text: str) -> list[int]:
     """In order, each once. At most as many as an array may have members."""
-    found: set[int] = set()
+    ranges: list[range] = []
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())
         if match is None:
@@ -23,7 +23,8 @@ def indices(text: str) -> list[int]:
             raise IndicesError(f"{part[:40]!r} names no index")
         if last > limits.ARRAY_INDEX_MAX:
             raise IndicesError(f"indices go up to {limits.ARRAY_INDEX_MAX}")
-        if len(found) + (last - first) // step + 1 > limits.ARRAY_JOBS_MAX:
-            raise IndicesError(f"an array may have {limits.ARRAY_JOBS_MAX:,} jobs")
-        found.update(range(first, last + 1, step))
-    return sorted(found)
+        ranges.append(range(first, last + 1, step))
+    # Before any of them is written out: a short text may name very many.
+    if sum(map(len, ranges)) > limits.ARRAY_JOBS_MAX:
+        raise IndicesError(f"an array may have at most {limits.ARRAY_JOBS_MAX:,} jobs")
+    return sorted({index for one in ranges for index in one})

@@ -121,7 +121,7 @@ async def test_wishes_beside_a_document(rainbow: Rainbow, configured: Path, daem
         (("--not-cluster", "small,"), "--not-cluster: must not be empty"),
         (("--after", "nope"), "'nope' is not a job id"),
         (("--array", "9-1"), "'9-1' names no index"),
-        (("--array", "1-1000000"), "an array may have 10,000 jobs"),
+        (("--array", "1-1000000"), "an array may have"),
         (("--array", "1-9%0"), "at_once: must be at least 1"),
         (("--array", "one"), "'one' is not an index"),
         (("--array", "1-9", "--watch"), "--watch shows one job"),

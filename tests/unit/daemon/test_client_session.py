@@ -11,7 +11,7 @@ from rainbow_protocol import limits
 from rainbow_protocol.errors import ErrorCode, ProtocolError
 from rainbow_protocol.messages import client as wire
 from rainbowd.core import effects as fx
-from rainbowd.core.state import Job
+from rainbowd.core.state import Job, Settings
 from rainbowd.core.transitions import JobState
 from rainbowd.net import showing
 from rainbowd.net.auth import Credentials, UserOf
@@ -74,7 +74,7 @@ class Describing:
 def describing(session: Session) -> Describing:
     exports = Describing()
     clusters = {name: made.cluster(name, revision=7) for name in ("red", "blue", "green")}
-    world = SimpleNamespace(clusters=clusters)
+    world = SimpleNamespace(clusters=clusters, settings=Settings())
 
     async def on_disk() -> bool:
         return True
